@@ -12,15 +12,17 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
+use crate::json::{is_scalar, java_text, number_of};
 use crate::mapping::Mapping;
 
 /// A suggestion of a request: name, text, and suggester.
 struct Suggestion<'a> {
     name: &'a String,
-    text: &'a str,
+    text: Option<String>,
     kind: Suggester<'a>,
 }
 
@@ -62,38 +64,106 @@ impl Suggester<'_> {
     }
 }
 
-/// Parses the `suggest` element of a request.
-fn parse(wanted: &Value) -> Result<Vec<Suggestion<'_>>> {
-    let wanted = wanted
-        .as_object()
-        .ok_or_else(|| SearchError::illegal("suggest must be an object"))?;
-    let shared_text = wanted.get("text").and_then(Value::as_str);
-    let named = wanted.iter().filter(|(name, _)| *name != "text");
-    named
-        .map(|(name, definition)| suggestion(name, definition, shared_text))
-        .collect()
+/// Parses a number.
+///
+/// # Errors
+/// A text that is none.
+fn float(value: &Value) -> Result<f64> {
+    number_of(value).ok_or_else(|| SearchError::number(&java_text(value)))
 }
 
-fn suggestion<'a>(name: &'a String, definition: &'a Value, shared_text: Option<&'a str>) -> Result<Suggestion<'a>> {
-    let definition = definition
-        .as_object()
-        .ok_or_else(|| SearchError::illegal(format!("suggestion [{name}] must be an object")))?;
-    let text = definition.get("text").and_then(Value::as_str).or(shared_text);
-    let kind = definition
-        .iter()
-        .find(|(key, _)| !matches!(key.as_str(), "text" | "prefix" | "regex"));
-    let (kind, own) = kind.ok_or_else(|| SearchError::illegal("Suggester[null] not supported"))?;
-    let known = matches!(kind.as_str(), "term" | "phrase" | "completion");
-    let Some(settings) = own.as_object().filter(|_| known) else {
-        return Err(SearchError::illegal(format!("Suggester[{kind}] not supported")));
-    };
-    let text = text.ok_or_else(|| SearchError::illegal("The required text option is missing"))?;
-    let kind = match kind.as_str() {
-        "term" => Suggester::Term(term::Settings::parse(settings, text)?),
-        "phrase" => Suggester::Phrase(Box::new(phrase::Phrase::parse(settings)?)),
-        _ => Suggester::Completion(completion::Settings::parse(settings)?),
-    };
-    Ok(Suggestion { name, text, kind })
+/// Parses an integer.
+///
+/// # Errors
+/// A text that is none.
+fn whole(value: &Value) -> Result<i64> {
+    match value {
+        Value::String(text) => text.parse().map_err(|_| SearchError::number(text)),
+        other => float(other).map(|number| number as i64),
+    }
+}
+
+/// Parses a positive integer.
+///
+/// # Errors
+/// A text that is none, or another integer.
+fn positive(name: &str, value: &Value) -> Result<usize> {
+    let number = whole(value)?;
+    match usize::try_from(number) {
+        Ok(number @ 1..) => Ok(number),
+        _ => Err(SearchError::illegal(format!(
+            "{name} must be positive but was: {number}"
+        ))),
+    }
+}
+
+/// Returns an analyzer by its name.
+///
+/// # Errors
+/// There is none.
+fn analyzer(name: &str, mapping: &Mapping) -> Result<Analyzer> {
+    let missing = |_| SearchError::illegal(format!("Analyzer [{name}] doesn't exists"));
+    Analyzer::configured(name, mapping.analysis()).map_err(missing)
+}
+
+/// Parses the `suggest` element of a request.
+fn parse(wanted: &Value) -> Result<Vec<Suggestion<'_>>> {
+    let incomplete = || SearchError::parse("End of query source reached but query is not complete.");
+    let wanted = wanted.as_object().ok_or_else(incomplete)?;
+    let shared_text = wanted.get("text").and_then(last_text);
+    let mut suggestions = Vec::new();
+    for (name, definition) in wanted.iter().filter(|(name, _)| *name != "text") {
+        match definition {
+            Value::Object(definition) => suggestions.extend(suggestion(name, definition)?),
+            Value::Array(_) | Value::Null => {}
+            _ => return Err(unsupported(name)),
+        }
+    }
+    for suggestion in &mut suggestions {
+        if suggestion.text.is_none() {
+            suggestion.text = shared_text.clone();
+        }
+        let missing = || SearchError::illegal("The required text option is missing");
+        let text = suggestion.text.as_ref().ok_or_else(missing)?;
+        if let Suggester::Term(settings) = &mut suggestion.kind {
+            settings.text = text.clone();
+        }
+    }
+    Ok(suggestions)
+}
+
+/// The text of a value, or of the last one of a list.
+fn last_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(items) => items.iter().rev().find_map(last_text),
+        scalar => is_scalar(scalar).then(|| java_text(scalar)),
+    }
+}
+
+fn unsupported(name: &str) -> SearchError {
+    SearchError::illegal(format!("[suggest] does not support [{name}]"))
+}
+
+/// Parses a suggestion. The last suggester counts; a suggestion without one is none.
+fn suggestion<'a>(name: &'a String, definition: &'a Map<String, Value>) -> Result<Option<Suggestion<'a>>> {
+    let (mut text, mut kind) = (None, None);
+    for (key, value) in definition {
+        match value {
+            Value::Object(settings) => {
+                kind = Some(match key.as_str() {
+                    "term" => Suggester::Term(term::Settings::parse(settings, false)?),
+                    "phrase" => Suggester::Phrase(Box::new(phrase::Phrase::parse(settings)?)),
+                    "completion" => Suggester::Completion(completion::Settings::parse(settings)?),
+                    other => return Err(SearchError::illegal(format!("Suggester[{other}] not supported"))),
+                });
+            }
+            Value::Null => {}
+            given if key == "text" => text = last_text(given).or(text),
+            Value::Array(_) => {}
+            _ => return Err(unsupported(key)),
+        }
+    }
+    Ok(kind.map(|kind| Suggestion { name, text, kind }))
 }
 
 /// Checks the `suggest` element of a request for an index.
@@ -132,6 +202,7 @@ pub(crate) fn suggest(
     let has_documents = indices.iter().any(|index| index.live_docs() > 0);
     for Suggestion { name, text, kind } in parse(wanted)? {
         budget.elements("suggestions", 1)?;
+        let text = text.as_deref().unwrap_or_default();
         let entries = match kind {
             Suggester::Term(settings) => term::terms(indices, &settings, budget)?,
             Suggester::Phrase(settings) => phrase::phrases(cluster, indices, &settings, text, budget)?,

@@ -62,12 +62,13 @@ pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
 
 /// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    check_preference(shared, request.param("preference"))?;
     let mut wanted = search_request(shared, request, types)?;
     if let Some(after) = request.integer("terminate_after")? {
         let after = u64::try_from(after).map_err(|_| SearchError::illegal("terminateAfter must be > 0"))?;
         wanted.terminate_after = (after > 0).then_some(after);
     }
+    shared.cluster.named(indices, request.expand()?)?;
+    check_preference(shared, request.param("preference"))?;
     let outcome = find(&shared.cluster, indices, request.expand()?, &wanted)?;
     let status = match outcome.failures.first() {
         Some(failure) if outcome.failed() == outcome.shards => {
@@ -209,7 +210,10 @@ pub(crate) fn explain(
     if body.is_empty() && request.param("q").is_none() {
         return Err(SearchError::validation("source is missing"));
     }
-    let query = QuerySource::parse(&request.params, body, limits)?;
+    let query = match request.param("q").filter(|_| body.is_empty()) {
+        Some(text) => QuerySource::text(text, &request.params, limits)?,
+        None => QuerySource::parse(&request.params, body, limits)?,
+    };
     query.check(&request.budget)?;
     let filter = source_filter(request).filter(|filter| filter.enabled);
     let name = index;

@@ -12,9 +12,15 @@ use crate::suggest;
 
 /// `GET|POST [/index]/_suggest`.
 pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let body = request
-        .json()?
-        .ok_or_else(|| SearchError::illegal("no content or source provided to execute suggestion"))?;
+    // A body that cannot be parsed fails on every shard.
+    let body = match request.json() {
+        Ok(None) => {
+            let reason = "no content or source provided to execute suggestion";
+            return Err(SearchError::illegal(reason));
+        }
+        Ok(Some(body)) => Ok(body),
+        Err(error) => Err(error),
+    };
     check_preference(shared, request.param("preference"))?;
     let named = shared.cluster.allowed(indices, request.expand()?, Block::Read)?;
     check_open(&named)?;
@@ -26,15 +32,19 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
     let mut suggesting = Vec::new();
     for index in named {
         let mapping = index.mapping();
-        let checked = suggest::check(&body, &mapping).and_then(|()| match index.live_docs() {
-            0 => Ok(()),
-            _ => suggest::check_execution(&body, &mapping),
+        let checked = body.as_ref().map_err(SearchError::clone).and_then(|body| {
+            suggest::check(body, &mapping)?;
+            match index.live_docs() {
+                0 => Ok(()),
+                _ => suggest::check_execution(body, &mapping),
+            }
         });
         match checked {
             Ok(()) => suggesting.push(index),
             Err(error) => failures.extend(failures_of_shards(&index, &error)),
         }
     }
+    let body = body.unwrap_or_default();
     let mut response = match suggest::suggest(&shared.cluster, &suggesting, &body, &request.budget) {
         _ if suggesting.is_empty() => json!({}),
         Ok(suggested) => Value::Object(suggested),

@@ -46,7 +46,7 @@ fn int_param(name: &str, text: &str) -> Result<i64> {
 
 impl QuerySource {
     /// Creates the query of the parameter `q`.
-    pub(super) fn text(text: &str, params: &BTreeMap<String, String>, limits: &Limits) -> Result<QuerySource> {
+    pub(crate) fn text(text: &str, params: &BTreeMap<String, String>, limits: &Limits) -> Result<QuerySource> {
         if text.len() > limits.query {
             return Err(SearchError::query(format!(
                 "the query is longer than {} bytes",

@@ -33,14 +33,17 @@ pub(super) fn first_entry(query: &Value) -> Value {
 }
 
 impl QuerySource {
-    /// Creates the query of a body that has only a query, or of the parameter `q` if there is no body.
+    /// Creates the query of a body that has only a query, or of the parameter `q` if there is no body. The parameter
+    /// `lenient` is one of searches and explanations alone.
     ///
     /// # Errors
     /// Parameters that cannot be parsed.
     pub(crate) fn parse(params: &BTreeMap<String, String>, body: &[u8], limits: &Limits) -> Result<QuerySource> {
         if body.iter().all(u8::is_ascii_whitespace) {
+            let mut params = params.clone();
+            params.remove("lenient");
             let text = params.get("q");
-            return text.map_or(Ok(QuerySource::All), |text| QuerySource::text(text, params, limits));
+            return text.map_or(Ok(QuerySource::All), |text| QuerySource::text(text, &params, limits));
         }
         Ok(match json::object(body) {
             Err(error) => QuerySource::Invalid(error),

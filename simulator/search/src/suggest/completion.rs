@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::{analyzer, positive};
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
@@ -43,14 +44,14 @@ impl Fuzziness {
             None => Some(1),
         };
         match settings {
-            Value::Null | Value::Bool(false) => None,
-            _ => Some(Fuzziness {
+            Value::Object(_) | Value::Bool(true) => Some(Fuzziness {
                 edits: edits.map(|edits| edits.min(2)),
                 transpositions: settings.get("transpositions").is_none_or(truth),
                 min_length: number(["min_length", "minLength"], 3),
                 prefix_length: number(["prefix_length", "prefixLength"], 1),
                 unicode_aware: settings.get("unicode_aware").is_some_and(truth),
             }),
+            _ => None,
         }
     }
 
@@ -167,34 +168,40 @@ pub(super) struct Settings<'a> {
     size: usize,
     fuzziness: Option<Fuzziness>,
     context: Option<&'a Value>,
+    analyzer: Option<&'a str>,
 }
 
 impl<'a> Settings<'a> {
+    /// Parses the settings. Unknown ones are ignored.
+    ///
+    /// # Errors
+    /// A size that is not positive.
     pub(super) fn parse(own: &'a Map<String, Value>) -> Result<Settings<'a>> {
         let mut settings = Settings {
             field: "",
             size: 5,
             fuzziness: None,
             context: None,
+            analyzer: None,
         };
         for (key, value) in own {
             match key.as_str() {
                 "field" => settings.field = value.as_str().unwrap_or(""),
-                "size" => settings.size = value.as_u64().map_or(5, |size| usize::try_from(size).unwrap_or(5)),
-                "shard_size" | "shardSize" | "analyzer" => {}
+                "size" => settings.size = positive("Size", value)?,
                 "fuzzy" => settings.fuzziness = Fuzziness::parse(value),
                 "context" => settings.context = Some(value),
-                other => {
-                    let reason = format!("suggester [completion] doesn't support field [{other}]");
-                    return Err(SearchError::illegal(reason));
-                }
+                "analyzer" => settings.analyzer = value.as_str(),
+                _ => {}
             }
         }
         Ok(settings)
     }
 
-    /// Fails for a field of another type.
+    /// Fails for a field of another type, and for an analyzer that does not exist. The analyzer is not used.
     pub(super) fn check(&self, mapping: &Mapping) -> Result<()> {
+        if let Some(name) = self.analyzer {
+            analyzer(name, mapping)?;
+        }
         if self.field.is_empty() {
             return Err(SearchError::null_pointer());
         }

@@ -53,7 +53,13 @@ pub(super) fn smoothing(value: &Value) -> Result<Smoothing> {
     match name.as_str() {
         "stupid_backoff" | "stupidBackoff" => Ok(Smoothing::StupidBackoff(part("discount", 0.4))),
         "laplace" => Ok(Smoothing::Laplace(part("alpha", 0.5))),
-        "linear_interpolation" | "linearInterpolation" => {
+        "linear" => {
+            let known = ["trigram_lambda", "bigram_lambda", "unigram_lambda"];
+            let mut keys = own.as_object().into_iter().flat_map(|own| own.keys());
+            if let Some(key) = keys.find(|key| !known.contains(&key.as_str())) {
+                let reason = format!("suggester[phrase][smoothing][linear] doesn't support field [{key}]");
+                return Err(SearchError::illegal(reason));
+            }
             let (three, two, one) = (
                 part("trigram_lambda", 0.0),
                 part("bigram_lambda", 0.0),

@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 use super::collate::Collate;
 use super::language_model::{Model, ModelSettings, Smoothing, Word, smoothing};
 use super::term::Settings;
-use crate::analysis::Analyzer;
+use super::{float, positive, whole};
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::json::number_of;
+use crate::json::{is_scalar, java_text};
 use crate::mapping::{Field, Mapping};
 use crate::query::QueryField;
 use crate::score::score_json;
@@ -27,7 +27,8 @@ pub(super) struct Phrase {
     field: String,
     analyzer: Option<String>,
     size: usize,
-    shard_size: usize,
+    /// Default: `size`.
+    shard_size: Option<usize>,
     gram_size: Option<usize>,
     model: ModelSettings,
     confidence: f64,
@@ -54,10 +55,15 @@ impl Phrase {
     /// Returns the field of the suggester.
     ///
     /// # Errors
-    /// A field that is not mapped.
+    /// A field that is not mapped, of the suggester or of a candidate generator.
     pub(super) fn mapped<'m>(&self, mapping: &'m Mapping) -> Result<&'m Field> {
-        let unmapped = || SearchError::illegal(format!("No mapping found for field [{}]", self.field));
-        mapping.field(&self.field).ok_or_else(unmapped)
+        let mapped = |name: &str| {
+            let field = mapping.field(name);
+            field.ok_or_else(|| SearchError::illegal(format!("No mapping found for field [{name}]")))
+        };
+        let generators = self.generators.iter().map(Settings::field);
+        generators.map(mapped).try_for_each(|field| field.map(drop))?;
+        mapped(&self.field)
     }
 
     pub(super) fn parse(own: &Map<String, Value>) -> Result<Phrase> {
@@ -65,7 +71,7 @@ impl Phrase {
             field: String::new(),
             analyzer: None,
             size: 5,
-            shard_size: 5,
+            shard_size: None,
             gram_size: None,
             model: ModelSettings {
                 real_word_error_likelihood: 0.95,
@@ -80,50 +86,74 @@ impl Phrase {
             collate: None,
         };
         for (key, value) in own {
-            let text = || value.as_str().unwrap_or("").to_owned();
-            let float = || number_of(value).unwrap_or(0.0);
-            let whole = || number_of(value).unwrap_or(0.0) as usize;
+            let is_known = match key.as_str() {
+                "direct_generator" | "directGenerator" => value.is_array(),
+                "smoothing" | "highlight" | "collate" => value.is_object(),
+                _ => !(value.is_array() || value.is_object()),
+            };
+            if !is_known {
+                let what = match is_scalar(value) {
+                    true => "doesn't support field",
+                    false => " doesn't support array field",
+                };
+                return Err(SearchError::illegal(format!("suggester[phrase] {what} [{key}]")));
+            }
+            let text = || java_text(value);
+            let float = float(value);
             match key.as_str() {
                 "field" => phrase.field = text(),
                 "analyzer" => phrase.analyzer = Some(text()),
-                "size" => phrase.size = whole(),
-                "shard_size" | "shardSize" => phrase.shard_size = whole(),
-                "gram_size" | "gramSize" => {
-                    if whole() < 1 {
-                        return Err(SearchError::illegal("gram_size must be >= 1"));
-                    }
-                    phrase.gram_size = Some(whole());
-                }
+                "size" => phrase.size = positive("Size", value)?,
+                "shard_size" | "shardSize" => phrase.shard_size = Some(positive("ShardSize", value)?),
+                "gram_size" | "gramSize" => match usize::try_from(whole(value)?) {
+                    Ok(size @ 1..) => phrase.gram_size = Some(size),
+                    _ => return Err(SearchError::illegal("gram_size must be >= 1")),
+                },
                 "real_word_error_likelihood" | "realWordErrorLikelihood" => {
-                    if float() <= 0.0 {
+                    phrase.model.real_word_error_likelihood = float?;
+                    if phrase.model.real_word_error_likelihood <= 0.0 {
                         return Err(SearchError::illegal("real_word_error_likelihood must be > 0.0"));
                     }
-                    phrase.model.real_word_error_likelihood = float();
                 }
                 "confidence" => {
-                    if float() < 0.0 {
+                    phrase.confidence = float?;
+                    if phrase.confidence < 0.0 {
                         return Err(SearchError::illegal("confidence must be >= 0.0"));
                     }
-                    phrase.confidence = float();
                 }
                 "max_errors" | "maxErrors" => {
-                    if float() <= 0.0 {
+                    phrase.max_errors = float?;
+                    if phrase.max_errors <= 0.0 {
                         return Err(SearchError::illegal("max_error must be > 0.0"));
                     }
-                    phrase.max_errors = float();
                 }
                 "separator" => phrase.model.separator = text(),
-                "token_limit" | "tokenLimit" => phrase.token_limit = whole(),
+                "token_limit" | "tokenLimit" => match usize::try_from(whole(value)?) {
+                    Ok(limit @ 1..) => phrase.token_limit = limit,
+                    _ => return Err(SearchError::illegal("token_limit must be >= 1")),
+                },
                 "force_unigrams" | "forceUnigrams" => {}
                 "smoothing" => phrase.model.smoothing = smoothing(value)?,
                 "highlight" => {
-                    let tag = |key: [&str; 2]| key.iter().find_map(|key| value.get(*key)?.as_str()).map(str::to_owned);
-                    phrase.tags = tag(["pre_tag", "preTag"]).zip(tag(["post_tag", "postTag"]));
+                    let (before, after) = (["pre_tag", "preTag"], ["post_tag", "postTag"]);
+                    let mut keys = value.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+                    if let Some(key) = keys.find(|key| !before.contains(key) && !after.contains(key)) {
+                        let reason = format!("suggester[phrase][highlight] doesn't support field [{key}]");
+                        return Err(SearchError::illegal(reason));
+                    }
+                    let tag = |keys: [&str; 2]| keys.iter().find_map(|key| value.get(*key)).map(java_text);
+                    phrase.tags = match (tag(before), tag(after)) {
+                        (Some(before), Some(after)) => Some((before, after)),
+                        (None, None) => None,
+                        _ => return Err(SearchError::null_pointer()),
+                    };
                 }
                 "direct_generator" | "directGenerator" => {
-                    let generators = value.as_array().cloned().unwrap_or_default();
-                    for generator in generators.iter().filter_map(Value::as_object) {
-                        phrase.generators.push(Settings::parse(generator, "")?);
+                    for generator in value.as_array().into_iter().flatten() {
+                        let unknown =
+                            || SearchError::illegal("suggester[phrase] doesn't support field [direct_generator]");
+                        let generator = generator.as_object().ok_or_else(unknown)?;
+                        phrase.generators.push(Settings::parse(generator, true)?);
                     }
                 }
                 "collate" => phrase.collate = Collate::parse(value)?,
@@ -138,9 +168,8 @@ impl Phrase {
         }
         if phrase.generators.is_empty() {
             let own = Map::from_iter([("field".to_owned(), Value::from(phrase.field.as_str()))]);
-            phrase.generators.push(Settings::parse(&own, "")?);
+            phrase.generators.push(Settings::parse(&own, true)?);
         }
-        phrase.shard_size = phrase.shard_size.max(phrase.size);
         Ok(phrase)
     }
 }
@@ -185,7 +214,7 @@ impl Search<'_, '_> {
 }
 
 impl Correction {
-    fn text(&self, separator: &str, tags: Option<&(String, String)>) -> String {
+    fn text(&self, tags: Option<&(String, String)>) -> String {
         let is_new = |at: Option<usize>| at.and_then(|at| self.words.get(at)).is_some_and(|word| !word.given);
         let words: Vec<String> = self
             .words
@@ -200,7 +229,7 @@ impl Correction {
                 _ => word.text.clone(),
             })
             .collect();
-        words.join(separator)
+        words.join(" ")
     }
 }
 
@@ -238,7 +267,7 @@ fn choices(
                 }
             }
         }
-        candidates.truncate(phrase.shard_size);
+        candidates.truncate(phrase.shard_size.unwrap_or(phrase.size));
         choices.push((given, candidates));
     }
     Ok(choices)
@@ -257,8 +286,7 @@ pub(super) fn phrases(
         let mapping = index.mapping();
         let field = phrase.mapped(&mapping)?;
         let analyzer = match &phrase.analyzer {
-            Some(name) => Analyzer::configured(name, mapping.analysis())
-                .map_err(|_| SearchError::illegal(format!("Analyzer [{name}] doesn't exists")))?,
+            Some(name) => super::analyzer(name, &mapping)?,
             None => field.search_analyzer.clone(),
         };
         let mut words = Vec::new();
@@ -303,9 +331,9 @@ pub(super) fn phrases(
             };
             search.step(&mut Vec::new(), errors as usize, 0.0)?;
             search.found.sort_by(|a, b| b.score.total_cmp(&a.score));
-            search.found.truncate(phrase.shard_size);
+            search.found.truncate(phrase.shard_size.unwrap_or(phrase.size));
             for found in search.found {
-                let text = found.text(&phrase.model.separator, None);
+                let text = found.text(None);
                 let collate = phrase.collate.as_ref();
                 let matches = collate.map_or(Ok(true), |own| own.matches(cluster, index, &text, budget))?;
                 if matches || collate.is_some_and(|own| own.prune) {
@@ -325,7 +353,7 @@ pub(super) fn phrases(
         .map(|(text, (correction, matches))| {
             let mut option = json!({"text": text});
             if let Some(tags) = &phrase.tags {
-                option["highlighted"] = json!(correction.text(&phrase.model.separator, Some(tags)));
+                option["highlighted"] = json!(correction.text(Some(tags)));
             }
             option["score"] = score_json(correction.score as f32);
             if phrase.collate.as_ref().is_some_and(|own| own.prune) {

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::{float, positive, whole};
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::index::View;
-use crate::json::number_of;
-use crate::mapping::truth;
+use crate::json::{is_scalar, java_text};
 use crate::query::{QueryField, similar_terms};
 use crate::score::score_json;
 
@@ -40,11 +40,13 @@ enum Distance {
 /// Settings of a term suggester.
 pub(super) struct Settings {
     field: String,
-    text: String,
+    /// The text to correct.
+    pub(super) text: String,
     analyzer: Option<String>,
     mode: Mode,
     size: usize,
-    shard_size: usize,
+    /// Default: `size`.
+    shard_size: Option<usize>,
     max_edits: u8,
     prefix_length: usize,
     min_word_length: usize,
@@ -53,7 +55,6 @@ pub(super) struct Settings {
     max_inspections: usize,
     accuracy: f32,
     by_frequency: bool,
-    lowercase: bool,
     distance: Distance,
 }
 
@@ -63,14 +64,18 @@ impl Settings {
         self.analyzer.is_none().then_some(self.field.as_str())
     }
 
-    pub(super) fn parse(own: &Map<String, Value>, text: &str) -> Result<Settings> {
+    /// Parses the settings of a term suggester, or of a candidate generator.
+    ///
+    /// # Errors
+    /// A setting that does not exist, or with a value that is none.
+    pub(super) fn parse(own: &Map<String, Value>, is_generator: bool) -> Result<Settings> {
         let mut settings = Settings {
             field: String::new(),
-            text: text.to_owned(),
+            text: String::new(),
             analyzer: None,
             mode: Mode::Missing,
             size: 5,
-            shard_size: 0,
+            shard_size: None,
             max_edits: 2,
             prefix_length: 1,
             min_word_length: 4,
@@ -79,26 +84,34 @@ impl Settings {
             max_inspections: 5,
             accuracy: 0.5,
             by_frequency: false,
-            lowercase: true,
             distance: Distance::Internal,
         };
         for (key, value) in own {
-            let text = || value.as_str().unwrap_or("").to_owned();
-            let float = || number_of(value).unwrap_or(0.0) as f32;
-            let whole = || number_of(value).unwrap_or(0.0) as usize;
+            if !is_scalar(value) {
+                if is_generator {
+                    continue;
+                }
+                let reason = format!("suggester[term]  doesn't support field [{key}]");
+                return Err(SearchError::illegal(reason));
+            }
+            let text = || java_text(value);
+            let float = || float(value).map(|number| number as f32);
+            let whole = || whole(value).map(|number| usize::try_from(number).unwrap_or(0));
             match key.as_str() {
                 "field" => settings.field = text(),
                 "analyzer" => settings.analyzer = Some(text()),
-                "size" => settings.size = whole(),
-                "shard_size" | "shardSize" => settings.shard_size = whole(),
-                "max_edits" | "maxEdits" | "fuzziness" => settings.max_edits = edits(whole())?,
-                "prefix_length" | "prefix_len" | "prefixLength" => settings.prefix_length = whole(),
-                "min_word_length" | "min_word_len" | "minWordLength" => settings.min_word_length = whole(),
-                "min_doc_freq" | "minDocFreq" => settings.min_doc_freq = float(),
-                "max_term_freq" | "maxTermFreq" => settings.max_term_freq = float(),
-                "max_inspections" | "maxInspections" => settings.max_inspections = whole(),
-                "accuracy" => settings.accuracy = float(),
-                "lowercase_terms" | "lowercaseTerms" => settings.lowercase = truth(value),
+                "size" if is_generator && whole()? == 0 => {
+                    return Err(SearchError::illegal("Size must be positive"));
+                }
+                "size" => settings.size = positive("Size", value)?,
+                "shard_size" | "shardSize" => settings.shard_size = Some(positive("ShardSize", value)?),
+                "max_edits" | "maxEdits" => settings.max_edits = edits(value)?,
+                "prefix_length" | "prefix_len" | "prefixLength" => settings.prefix_length = whole()?,
+                "min_word_length" | "min_word_len" | "minWordLength" => settings.min_word_length = whole()?,
+                "min_doc_freq" | "minDocFreq" => settings.min_doc_freq = frequency(float()?)?,
+                "max_term_freq" | "maxTermFreq" => settings.max_term_freq = frequency(float()?)?,
+                "max_inspections" | "maxInspections" => settings.max_inspections = whole()?,
+                "accuracy" => settings.accuracy = float()?,
                 "sort" => {
                     settings.by_frequency = match value.as_str() {
                         Some("score") => false,
@@ -127,7 +140,12 @@ impl Settings {
                     }
                 }
                 other => {
-                    let reason = format!("suggester[term] doesn't support field [{other}]");
+                    let reader = if is_generator {
+                        "CandidateGenerator"
+                    } else {
+                        "suggester[term]"
+                    };
+                    let reason = format!("{reader} doesn't support [{other}]");
                     return Err(SearchError::illegal(reason));
                 }
             }
@@ -135,7 +153,6 @@ impl Settings {
         if settings.field.is_empty() {
             return Err(SearchError::illegal("The required field option is missing"));
         }
-        settings.shard_size = settings.shard_size.max(settings.size);
         Ok(settings)
     }
 
@@ -152,11 +169,7 @@ impl Settings {
         word: &str,
         budget: &Budget,
     ) -> Result<Vec<Candidate>> {
-        let word = if self.lowercase {
-            word.to_lowercase()
-        } else {
-            word.to_owned()
-        };
+        let word = word.to_lowercase();
         let length = word.chars().count();
         let Some(ordinal) = field.ordinal.filter(|_| length >= self.min_word_length) else {
             return Ok(vec![]);
@@ -209,7 +222,7 @@ impl Settings {
             found.extend(fresh);
         }
         self.sort(&mut found);
-        found.truncate(self.shard_size);
+        found.truncate(self.shard_size.unwrap_or(self.size));
         Ok(found)
     }
 
@@ -222,12 +235,22 @@ impl Settings {
     }
 }
 
-fn edits(number: usize) -> Result<u8> {
-    match u8::try_from(number) {
-        Ok(edits @ 1..=2) => Ok(edits),
-        _ => Err(SearchError::illegal(format!(
-            "Illegal max_edits value {number}. Maximum edit distance is 2 and minimum is 1"
-        ))),
+/// Checks a document frequency: a share below 1, or a count.
+fn frequency(number: f32) -> Result<f32> {
+    match number >= 1.0 && number.fract() != 0.0 {
+        true => {
+            let reason = "Fractional absolute document frequencies are not allowed";
+            Err(SearchError::argument(reason))
+        }
+        false => Ok(number),
+    }
+}
+
+fn edits(value: &Value) -> Result<u8> {
+    match whole(value)? {
+        1 => Ok(1),
+        2 => Ok(2),
+        number => Err(SearchError::illegal(format!("Illegal max_edits value {number}"))),
     }
 }
 
@@ -327,8 +350,7 @@ pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget
         let mapping = index.mapping();
         let field = mapping.field(&settings.field);
         let analyzer = match &settings.analyzer {
-            Some(name) => Analyzer::configured(name, mapping.analysis())
-                .map_err(|_| SearchError::illegal(format!("Analyzer [{name}] doesn't exists")))?,
+            Some(name) => super::analyzer(name, &mapping)?,
             None => field.map_or_else(Analyzer::standard, |field| field.search_analyzer.clone()),
         };
         if words.is_empty() {

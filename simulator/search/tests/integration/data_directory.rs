@@ -215,31 +215,6 @@ async fn a_restart_has_the_same_state_documents_and_versions(#[case] is_closed: 
     assert_eq!(closed.status, 403, "{}", closed.text);
 }
 
-#[rstest]
-#[case::closed(true)]
-#[case::killed(false)]
-#[tokio::test]
-async fn a_document_that_a_query_deleted_has_no_version_after_a_restart(#[case] is_closed: bool) {
-    let directory = TempDir::new().unwrap();
-    let backend = Backend::open(directory.path());
-    for _ in 0..3 {
-        ask(&backend, "PUT", "/i/t/1", json!({})).await;
-    }
-    ask(&backend, "DELETE", "/i/t/_query", json!({"query": {"match_all": {}}})).await;
-    let directory = if is_closed {
-        backend.server.close().unwrap();
-        directory
-    } else {
-        backend.step(Duration::from_secs(5));
-        ask(&backend, "GET", "/_count", Value::Null).await;
-        crashed(directory.path())
-    };
-    let again = Backend::open(directory.path());
-    assert_eq!(again.get("/i/t/1").await.status, 404);
-    let written = ask(&again, "PUT", "/i/t/1", json!({})).await;
-    assert_eq!((&written["_version"], &written["created"]), (&json!(1), &json!(true)));
-}
-
 /// Removes the positions of fields from the state of an index, as in the format from before types had fields of their
 /// own.
 fn remove_places(path: &Path) {

@@ -1,7 +1,10 @@
 //! Documents and mappings: stored sources, rendering of fields, changes of mappings.
 
+use std::time::Duration;
+
 use rstest::rstest;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::support::{Backend, ask, index_of};
 
@@ -298,4 +301,28 @@ async fn an_alias_action_names_one_index_and_one_alias() {
         "[Validation Failed: 1: Alias action [add] requires an [alias] to be set;\
          2: Alias action [add]: [index] may not be empty string;]",
     );
+}
+
+#[rstest]
+#[case::closed(true)]
+#[case::not_closed(false)]
+#[tokio::test]
+async fn a_document_that_a_query_deleted_has_no_version_after_a_restart(#[case] is_closed: bool) {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    for _ in 0..3 {
+        ask(&backend, "PUT", "/i/t/1", json!({})).await;
+    }
+    ask(&backend, "DELETE", "/i/t/_query", json!({"query": {"match_all": {}}})).await;
+    if is_closed {
+        backend.server.close().unwrap();
+    } else {
+        backend.step(Duration::from_secs(5));
+        ask(&backend, "GET", "/_count", Value::Null).await;
+    }
+    drop(backend);
+    let again = Backend::open(directory.path());
+    assert_eq!(again.get("/i/t/1").await.status, 404);
+    let written = ask(&again, "PUT", "/i/t/1", json!({})).await;
+    assert_eq!((&written["_version"], &written["created"]), (&json!(1), &json!(true)));
 }

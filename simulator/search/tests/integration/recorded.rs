@@ -1,10 +1,6 @@
-//! The answers of Elasticsearch 1.5.2 to recorded requests: searches of the same documents (`recorded/library.jsonl`,
-//! `recorded/lines.jsonl`), requests about documents, mappings and indices (`recorded/documents.jsonl`), bulk requests
-//! (`recorded/bulk.jsonl`), settings of mappings (`recorded/mappings.jsonl`), values of fields of each kind
-//! (`recorded/values.jsonl`), methods, paths and parameters at the edge of the API (`recorded/routes.jsonl`), term
-//! vectors (`recorded/vectors.jsonl`), documents like another (`recorded/similar.jsonl`), templates and warmers
-//! (`recorded/templates.jsonl`), aliases (`recorded/aliases.jsonl`), and deletions (`recorded/deletions.jsonl`).
-//! `ci/search_answers.py` records them.
+//! The answers of Elasticsearch 1.5.2 to recorded requests, by subject: `recorded/SUBJECT.jsonl`. Searches are of the
+//! same documents (`library`, `lines`); `routes` has methods, paths and parameters at the edge of the API; `values` has
+//! values of fields of each kind. `ci/search_answers.py` records them.
 //!
 //! A line without `status` prepares the index. `answer` is without times and shard counts; `reason` is the innermost
 //! error.
@@ -49,6 +45,8 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_mappings(include_str!("../recorded/mappings.jsonl"), 150)]
 #[case::of_routes(include_str!("../recorded/routes.jsonl"), 100)]
 #[case::of_aliases(include_str!("../recorded/aliases.jsonl"), 300)]
+#[case::of_counts(include_str!("../recorded/counts.jsonl"), 200)]
+#[case::of_suggestions(include_str!("../recorded/suggestions.jsonl"), 180)]
 #[case::of_deletions(include_str!("../recorded/deletions.jsonl"), 90)]
 #[case::of_similar_documents(include_str!("../recorded/similar.jsonl"), 90)]
 #[case::of_templates(include_str!("../recorded/templates.jsonl"), 180)]
