@@ -97,7 +97,7 @@ def local(answer):
 
 def innermost(error):
     """The innermost error of a text, without what depends on nodes, shards and the version of Java."""
-    text = error.split("nested: ")[-1].rstrip("; }]")
+    text = re.split(r"nested: |shardFailures .*\]\[\d+\]: ", error)[-1].rstrip("; }]")
     text = re.sub(r"class (java\.\S+ cannot be cast to )class (java\.\S+) .*", r"\1\2", text)
     return re.sub(r"NullPointerException\[.*", "NullPointerException", text, flags=re.DOTALL)
 

@@ -193,7 +193,12 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
     let segments = request.integer("max_num_segments");
-    let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
+    // An upgrade has no options of index names.
+    let expand = match what {
+        "_upgrade" => Expand::SHARDS,
+        _ => request.expand()?,
+    };
+    let named = shared.cluster.broadcast(indices, expand, Block::Metadata)?;
     let now = (shared.cluster.options.ticks)();
     match what {
         "_refresh" => refresh(&named)?,

@@ -246,16 +246,17 @@ pub(crate) fn mtermvectors(
         SearchError::validated(&found)?;
     }
     let docs = items.iter().map(|item| {
-        term_vector(shared, request, item).unwrap_or_else(|error| {
-            // Failures before a shard is asked have no name.
+        term_vector(shared, request, item).or_else(|error| {
+            // Failures before a shard is asked have no name. A closed index fails the request.
             let text = match error.kind {
+                "IndexClosedException" => return Err(error),
                 "IndexMissingException" | "RoutingMissingException" => error.reason,
                 _ => error.to_string(),
             };
-            json!({"_index": item.index, "_type": item.type_name, "_id": item.id, "error": text})
+            Ok(json!({"_index": item.index, "_type": item.type_name, "_id": item.id, "error": text}))
         })
     });
-    Ok(Answer::ok(json!({"docs": docs.collect::<Vec<_>>()})))
+    Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }
 
 fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Result<Value> {

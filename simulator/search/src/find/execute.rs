@@ -138,14 +138,14 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
                 filters,
                 boost,
             };
-            let prepared = match scan_alone {
-                true => Err(SearchError::new(
-                    500,
-                    "ElasticsearchException",
-                    "Scroll must be provided when scanning...",
-                )),
-                false => prepare(cluster, request, &target, statistics),
-            };
+            // A request that cannot be parsed has the error of its parser.
+            let prepared = prepare(cluster, request, &target, statistics).and_then(|searched| match scan_alone {
+                true => {
+                    let reason = "Scroll must be provided when scanning...";
+                    Err(SearchError::new(500, "ElasticsearchException", reason))
+                }
+                false => Ok(searched),
+            });
             match prepared {
                 Ok(searched) => outcome.searched.push(searched),
                 Err(error) if request.budget.is_exceeded() => return Err(error),

@@ -1,6 +1,7 @@
 //! The answers of Elasticsearch 1.5.2 to recorded requests, by subject: `recorded/SUBJECT.jsonl`. Searches are of the
 //! same documents (`library`, `lines`); `routes` has methods, paths and parameters at the edge of the API; `values` has
-//! values of fields of each kind. `ci/search_answers.py` records them.
+//! values of fields of each kind; `several` has searches in one request, scrolls, and closed indices.
+//! `ci/search_answers.py` records them.
 //!
 //! A line without `status` prepares the index. `answer` is without times and shard counts; `reason` is the innermost
 //! error.
@@ -46,6 +47,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_routes(include_str!("../recorded/routes.jsonl"), 100)]
 #[case::of_aliases(include_str!("../recorded/aliases.jsonl"), 300)]
 #[case::of_counts(include_str!("../recorded/counts.jsonl"), 200)]
+#[case::of_several_searches(include_str!("../recorded/several.jsonl"), 250)]
 #[case::of_suggestions(include_str!("../recorded/suggestions.jsonl"), 180)]
 #[case::of_deletions(include_str!("../recorded/deletions.jsonl"), 90)]
 #[case::of_similar_documents(include_str!("../recorded/similar.jsonl"), 90)]
