@@ -44,6 +44,9 @@ pub(crate) fn contexts_of(field: &Field) -> Result<Contexts> {
     Contexts::parse(field.field_type.setting("context"))
 }
 
+/// The weight of a completion without one: it weighs as many as there are documents of its segment with its input.
+pub(crate) const NO_WEIGHT: i64 = -1;
+
 /// Parses a weight from a number or a string.
 fn weight_of(weight: &Value) -> Result<i64> {
     let refuse =
@@ -86,7 +89,7 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
         }
     }
     let weight = match own.get("weight") {
-        None | Some(Value::Null) => 1,
+        None | Some(Value::Null) => NO_WEIGHT,
         Some(weight) => weight_of(weight)?,
     };
     let payloads = field.field_type.setting("payloads").is_some_and(truth);

@@ -16,7 +16,7 @@ use super::{analyzer, positive};
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::index::{Completion, View, completion_key, completion_of, contexts_of, field_prefix};
+use crate::index::{Completion, NO_WEIGHT, View, completion_key, completion_of, contexts_of, field_prefix};
 use crate::mapping::{Field, Kind, Mapping, truth};
 use crate::ties::in_hash_order;
 
@@ -138,6 +138,16 @@ fn for_each_completion(
     let own = format!("{}{}", field_prefix(field.ordinal), wanted.context);
     let from = format!("{own}{fixed}");
     for view in &view.segments {
+        // The completions of one input, which follow one another, and the number of their documents.
+        let (mut of_input, mut same, mut count) = (String::new(), Vec::new(), 0);
+        let mut release = |same: &mut Vec<Completion>, count: i64| {
+            for mut completion in same.drain(..) {
+                if completion.weight == NO_WEIGHT {
+                    completion.weight = count;
+                }
+                sink(completion);
+            }
+        };
         let mut stream = view.segment.terms().terms().range().ge(&from).into_stream()?;
         while stream.advance() {
             budget.terms(1)?;
@@ -155,9 +165,15 @@ fn for_each_completion(
                 prefix_edits(units, &input, fuzziness.transpositions) <= fuzziness.edits(units.len())
             });
             if is_near {
-                sink(completion);
+                if input != of_input {
+                    release(&mut same, count);
+                    (of_input, count) = (input.to_owned(), 0);
+                }
+                count += i64::from(stream.value().doc_freq);
+                same.push(completion);
             }
         }
+        release(&mut same, count);
     }
     Ok(())
 }
