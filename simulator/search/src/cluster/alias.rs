@@ -36,7 +36,7 @@ pub(super) fn definitions(section: &Map<String, Value>) -> Result<Map<String, Va
         let is_lost = is_open;
         is_open = !definition.is_object();
         if !is_lost {
-            found.insert(name, definition);
+            found.insert(name, if is_open { json!({}) } else { definition });
         }
     }
     match is_open {

@@ -193,11 +193,13 @@ impl Index {
                 fresh: false,
             };
             for shard in &self.shards {
-                if let Ok(deleted) = shard.delete(type_name, id, condition, now)
-                    && !written.fresh
-                {
-                    written = deleted;
-                    shard.counters.deleted(type_name, began);
+                match shard.delete(type_name, id, condition, now) {
+                    Ok(deleted) if !written.fresh => {
+                        written = deleted;
+                        shard.counters.deleted(type_name, began);
+                    }
+                    Err(error) if error.kind != "VersionConflictEngineException" => return Err(error),
+                    _ => {}
                 }
                 self.sync_each(shard)?;
             }

@@ -20,7 +20,25 @@ pub(crate) struct Template {
 }
 
 impl Template {
+    /// Parses the body of a request.
+    ///
+    /// # Errors
+    /// A part that is missing, or of another type.
     pub(crate) fn parse(body: &Value) -> Result<Template> {
+        let template = Template::read(body)?;
+        if let Some((name, _)) = template.mappings.iter().find(|(_, mapping)| !mapping.is_object()) {
+            let reason = format!(
+                "Malformed mappings section for type [{name}], should include an inner object describing the mapping"
+            );
+            return Err(SearchError::illegal(reason));
+        }
+        Ok(Template {
+            aliases: alias::definitions(&template.aliases)?,
+            ..template
+        })
+    }
+
+    fn read(body: &Value) -> Result<Template> {
         let pattern = match body.get("template") {
             None => return Err(SearchError::validation("template is missing")),
             Some(Value::Null) => return Err(SearchError::null_pointer()),
@@ -46,12 +64,6 @@ impl Template {
             }
         };
         let section = |key: &str| body.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
-        if let Some((name, _)) = section("mappings").iter().find(|(_, mapping)| !mapping.is_object()) {
-            let reason = format!(
-                "Malformed mappings section for type [{name}], should include an inner object describing the mapping"
-            );
-            return Err(SearchError::illegal(reason));
-        }
         // The mapping of a type may be nested under the type's name again.
         let mappings = section("mappings")
             .into_iter()
@@ -71,7 +83,7 @@ impl Template {
             order,
             settings: body.get("settings").map(Settings::parse).unwrap_or_default(),
             mappings,
-            aliases: alias::definitions(&section("aliases"))?,
+            aliases: section("aliases"),
             warmers: body.get("warmers").map(warmers).transpose()?,
         })
     }
@@ -92,7 +104,7 @@ impl Template {
     /// # Errors
     /// An invalid state.
     pub(crate) fn restore(saved: &Value) -> Result<Template> {
-        let template = Template::parse(saved)?;
+        let template = Template::read(saved)?;
         Ok(Template {
             settings: Settings::restore(&saved["settings"]),
             ..template

@@ -326,3 +326,22 @@ async fn a_document_that_a_query_deleted_has_no_version_after_a_restart(#[case] 
     let written = ask(&again, "PUT", "/i/t/1", json!({})).await;
     assert_eq!((&written["_version"], &written["created"]), (&json!(1), &json!(true)));
 }
+
+#[tokio::test]
+async fn a_template_with_half_an_alias_and_warmers_survives_a_restart() {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    let template = json!({
+        "template": "x*",
+        "aliases": {"a": "none", "b": {}, "c": {"routing": "1"}},
+        "warmers": {"w": {"types": ["t"], "source": {"size": 1}, "query_cache": true}}
+    });
+    ask(&backend, "PUT", "/_template/x", template).await;
+    let shown = ask(&backend, "GET", "/_template/x", Value::Null).await;
+    assert_eq!(shown["x"]["aliases"]["a"], json!({}));
+    assert_eq!(shown["x"]["warmers"]["w"]["queryCache"], true);
+    backend.server.close().unwrap();
+    drop(backend);
+    let again = Backend::open(directory.path());
+    assert_eq!(ask(&again, "GET", "/_template/x", Value::Null).await, shown);
+}
