@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::documents::source_filter;
 use super::search::{check_preference, types_of};
-use crate::cluster::{Block, Expand, check_open};
+use crate::cluster::{Block, Expand, check_open, id_of};
 use crate::error::{Result, SearchError};
 use crate::find::{Failure, QuerySource, SearchRequest, names, prepare_query, search as find, shards_json};
 use crate::query::{Context, label};
@@ -171,10 +171,12 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
 
 /// `GET|POST [/index]/_search_shards`.
 pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    check_preference(shared, request.param("preference"))?;
     let named = shared
         .cluster
         .allowed(indices, request.expand_or(Expand::FILTER)?, Block::Metadata)?;
+    if !named.is_empty() {
+        check_preference(shared, request.param("preference"))?;
+    }
     if let Some(closed) = named.iter().find(|index| index.is_closed()) {
         return Err(SearchError::index_missing(&closed.name));
     }
@@ -184,7 +186,8 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
         let all = shared.cluster.routing(index).into_iter();
         all.filter(|(shard, _)| routing.visits(index, *shard))
     });
-    let shards: Vec<Value> = shards.map(|(_, copies)| Value::Array(copies)).collect();
+    let shards = shards.map(|(_, copies)| preferred_copies(copies, preference.unwrap_or_default()).into());
+    let shards: Vec<Value> = shards.collect();
     let holds = |id: &str| {
         let mut copies = shards.iter().filter_map(Value::as_array).flatten();
         copies.any(|copy| copy.get("node").and_then(Value::as_str) == Some(id))
@@ -195,6 +198,25 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
         node.remove("attributes");
     }
     Ok(Answer::ok(json!({"nodes": nodes, "shards": shards})))
+}
+
+/// The copies of a shard that a search with a preference asks, in its order.
+fn preferred_copies(mut copies: Vec<Value>, preference: &str) -> Vec<Value> {
+    let is_primary = |copy: &Value| copy["primary"] == true;
+    let is_on = |copy: &Value, node: &str| copy["node"] == *node;
+    copies.retain(|copy| !copy["node"].is_null());
+    // What follows the shards, as in `_shards:2,3;_primary`.
+    let own = preference.rsplit(';').next().unwrap_or_default();
+    match own.split_once(':').unwrap_or((own, "")) {
+        ("_primary", _) => copies.retain(is_primary),
+        ("_primary_first", _) => copies.sort_by_key(|copy| !is_primary(copy)),
+        ("_local", _) => copies.sort_by_key(|copy| !is_on(copy, &id_of(0))),
+        ("_only_local", _) => copies.retain(|copy| is_on(copy, &id_of(0))),
+        ("_prefer_node", node) => copies.sort_by_key(|copy| !is_on(copy, node)),
+        ("_only_node", node) => copies.retain(|copy| is_on(copy, node)),
+        _ => {}
+    }
+    copies
 }
 
 /// `GET|POST /index/type/id/_explain`.

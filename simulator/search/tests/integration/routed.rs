@@ -181,3 +181,37 @@ async fn a_preference_names_shards_and_nodes() {
     let other = backend.get("/i/_search?preference=_only_node:x").await;
     other.expect_error(400, "No data node with id[x] found");
 }
+
+#[rstest]
+#[case::any("", "p0 r1, p1 r0")]
+#[case::primaries("_primary", "p0, p1")]
+#[case::primaries_first("_primary_first", "p0 r1, p1 r0")]
+#[case::local("_local", "p0 r1, r0 p1")]
+#[case::only_local("_only_local", "p0, r0")]
+#[case::primary_of_a_shard("_shards:1%3B_primary", "p1")]
+#[tokio::test]
+async fn a_preference_selects_the_copies_of_shards(#[case] preference: &str, #[case] expected: &str) {
+    let backend = Backend::new();
+    let settings = json!({"settings": {"number_of_shards": 2, "number_of_replicas": 2}});
+    ask(&backend, "PUT", "/two", settings).await;
+    let path = format!("/two/_search_shards?preference={preference}");
+    let found = ask(&backend, "GET", &path, Value::Null).await;
+    let nodes = ask(&backend, "GET", "/_nodes/_local", Value::Null).await;
+    let local = nodes["nodes"].as_object().unwrap().keys().next().unwrap();
+    // The third copy of each shard is on no node.
+    let copy = |copy: &Value| {
+        let kind = if copy["primary"] == true { 'p' } else { 'r' };
+        format!("{kind}{}", u8::from(copy["node"] != **local))
+    };
+    let shards = found["shards"].as_array().unwrap().iter();
+    let shards = shards.map(|copies| {
+        copies
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(copy)
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    assert_eq!(shards.collect::<Vec<_>>().join(", "), expected);
+}
