@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Ask a real Elasticsearch 1.5.2 and print its answers, or how those of another server differ.
 
-    ci/clients/elasticsearch.sh ci/search_answers.py record CASES >> simulator/search/tests/recorded/NAME.jsonl
-    ci/clients/elasticsearch.sh ci/search_answers.py compare CASES --with http://127.0.0.1:9200
+    ci/clients/elasticsearch.sh ci/search_answers.py record CASES --delete-all
+    ci/clients/elasticsearch.sh ci/search_answers.py compare CASES --with http://127.0.0.1:9200 --delete-all
 
 A line of CASES is `METHOD PATH BODY`; in the body ` ;; ` stands for the end of a line. A file whose name ends with
-.jsonl is one of recorded answers, whose requests are sent again. The Elasticsearch is $STUNTDOUBLE_ELASTICSEARCH. All
-of its indices and templates are deleted first, and those of the other server.
+.jsonl is one of recorded answers, whose requests are sent again. `record` prints lines for such a file. The
+Elasticsearch is $STUNTDOUBLE_ELASTICSEARCH. All of its indices and templates are deleted first, and those of the other
+server: with --delete-all only, and on this machine only.
 """
 import argparse
 import http.client
@@ -30,8 +31,6 @@ VOLATILE = [
     (re.compile(r"NullPointerException\[[^\]]*\]"), "NullPointerException[null]"),
     (re.compile(r"(line|column): \d+"), r"\1: 0"),
 ]
-
-
 # An error of another node is nested once more.
 REMOTE = re.compile(r"RemoteTransportException\[\[[^\]]*\]\[inet\[[^\]]*\]\]\[[^\]]*(\[[^\]]*\])?\]\]; nested: ")
 
@@ -49,6 +48,9 @@ class Server:
         return response.status, text
 
     def clear(self):
+        """Deletes all indices and templates."""
+        if urlsplit(f"//{self.address}").hostname not in ("127.0.0.1", "::1", "localhost"):
+            sys.exit(f"{self.address} is not on this machine: its indices are not deleted")
         self.ask("DELETE", "/_all", "")
         self.ask("DELETE", "/_template/*", "")
 
@@ -62,7 +64,8 @@ def cases(path):
             yield case["method"], case["path"], case.get("body", "")
         elif line and not line.startswith("#"):
             method, asked, body = (line.split(" ", 2) + ["", ""])[:3]
-            yield method, quote(asked, safe="/?&=%*,:+~!()[]'@$-._#"), body.replace(" ;; ", "\n") + ("\n" if " ;; " in body else "")
+            end = "\n" if " ;; " in body else ""
+            yield method, quote(asked, safe="/?&=%*,:+~!()[]'@$-._#"), body.replace(" ;; ", "\n") + end
 
 
 def recorded(method, path, body, status, text):
@@ -137,7 +140,10 @@ def main():
     parser.add_argument("cases")
     parser.add_argument("--with", dest="other", help="URL of the server to compare with")
     parser.add_argument("--width", type=int, default=400, help="characters of each answer that are shown")
+    parser.add_argument("--delete-all", action="store_true", help="delete all indices of the servers first")
     arguments = parser.parse_args()
+    if not arguments.delete_all:
+        parser.error("all indices of the servers are deleted first: say --delete-all if that is right")
     url = os.environ.get("STUNTDOUBLE_ELASTICSEARCH")
     if not url:
         sys.exit("STUNTDOUBLE_ELASTICSEARCH is not set: no real server to ask")
