@@ -52,6 +52,14 @@ pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, Stri
     }
 }
 
+/// Returns a number as an integer: its whole part, or the integer of a text.
+pub(crate) fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        other => whole(other.as_number()?),
+    }
+}
+
 /// Returns the whole part of a number, as the parser's `longValue` does.
 pub(crate) fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| number.as_f64().map(|number| number as i64))

@@ -16,13 +16,13 @@ use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, java_text, number_of};
+use crate::json::{self, is_scalar, java_text, number_of};
 use crate::mapping::Mapping;
 
 /// A suggestion of a request: name, text, and suggester.
 struct Suggestion<'a> {
     name: &'a String,
-    text: Option<String>,
+    text: String,
     kind: Suggester<'a>,
 }
 
@@ -77,10 +77,7 @@ fn float(value: &Value) -> Result<f64> {
 /// # Errors
 /// A text that is none.
 fn whole(value: &Value) -> Result<i64> {
-    match value {
-        Value::String(text) => text.parse().map_err(|_| SearchError::number(text)),
-        other => float(other).map(|number| number as i64),
-    }
+    json::integer(value).ok_or_else(|| SearchError::number(&java_text(value)))
 }
 
 /// Parses a positive integer.
@@ -114,22 +111,20 @@ fn parse(wanted: &Value) -> Result<Vec<Suggestion<'_>>> {
     let mut suggestions = Vec::new();
     for (name, definition) in wanted.iter().filter(|(name, _)| *name != "text") {
         match definition {
-            Value::Object(definition) => suggestions.extend(suggestion(name, definition)?),
+            Value::Object(definition) => {
+                let (text, kind) = suggestion(definition)?;
+                suggestions.extend(kind.map(|kind| (name, text, kind)));
+            }
             Value::Array(_) | Value::Null => {}
             _ => return Err(unsupported(name)),
         }
     }
-    for suggestion in &mut suggestions {
-        if suggestion.text.is_none() {
-            suggestion.text = shared_text.clone();
-        }
+    let with_text = |(name, text, kind): (_, Option<String>, _)| {
         let missing = || SearchError::illegal("The required text option is missing");
-        let text = suggestion.text.as_ref().ok_or_else(missing)?;
-        if let Suggester::Term(settings) = &mut suggestion.kind {
-            settings.text = text.clone();
-        }
-    }
-    Ok(suggestions)
+        let text = text.or_else(|| shared_text.clone()).ok_or_else(missing)?;
+        Ok(Suggestion { name, text, kind })
+    };
+    suggestions.into_iter().map(with_text).collect()
 }
 
 /// The text of a value, or of the last one of a list.
@@ -144,8 +139,8 @@ fn unsupported(name: &str) -> SearchError {
     SearchError::illegal(format!("[suggest] does not support [{name}]"))
 }
 
-/// Parses a suggestion. The last suggester counts; a suggestion without one is none.
-fn suggestion<'a>(name: &'a String, definition: &'a Map<String, Value>) -> Result<Option<Suggestion<'a>>> {
+/// Parses the text and the suggester of a suggestion. The last suggester counts; a suggestion without one is none.
+fn suggestion(definition: &Map<String, Value>) -> Result<(Option<String>, Option<Suggester<'_>>)> {
     let (mut text, mut kind) = (None, None);
     for (key, value) in definition {
         match value {
@@ -163,7 +158,7 @@ fn suggestion<'a>(name: &'a String, definition: &'a Map<String, Value>) -> Resul
             _ => return Err(unsupported(key)),
         }
     }
-    Ok(kind.map(|kind| Suggestion { name, text, kind }))
+    Ok((text, kind))
 }
 
 /// Checks the `suggest` element of a request for an index.
@@ -202,11 +197,10 @@ pub(crate) fn suggest(
     let has_documents = indices.iter().any(|index| index.live_docs() > 0);
     for Suggestion { name, text, kind } in parse(wanted)? {
         budget.elements("suggestions", 1)?;
-        let text = text.as_deref().unwrap_or_default();
         let entries = match kind {
-            Suggester::Term(settings) => term::terms(indices, &settings, budget)?,
-            Suggester::Phrase(settings) => phrase::phrases(cluster, indices, &settings, text, budget)?,
-            Suggester::Completion(settings) => completion::completions(indices, &settings, text, budget)?,
+            Suggester::Term(settings) => term::terms(indices, &settings, &text, budget)?,
+            Suggester::Phrase(settings) => phrase::phrases(cluster, indices, &settings, &text, budget)?,
+            Suggester::Completion(settings) => completion::completions(indices, &settings, &text, budget)?,
         };
         if has_documents {
             suggested.insert(name.clone(), entries);

@@ -187,7 +187,8 @@ pub(crate) fn index_document(
     prepare(shared, (own, index), type_name, id, parameters, source)?.write(shared, source)
 }
 
-/// Deletes a document.
+/// Deletes a document. Without the routing that its type needs, it is deleted in every shard; the second part of the
+/// result is whether it was.
 pub(crate) fn delete_document(
     shared: &Shared,
     index: &str,
@@ -195,7 +196,7 @@ pub(crate) fn delete_document(
     id: &str,
     placement: Placement<'_>,
     condition: Condition,
-) -> Result<Indexed> {
+) -> Result<(Indexed, bool)> {
     let name = index;
     let index = shared.cluster.index_for_write(name)?;
     let routing = shared.cluster.index_routing(name, placement.value())?;
@@ -204,10 +205,15 @@ pub(crate) fn delete_document(
         check_type_name(type_name)?;
     }
     let now = (shared.cluster.options.ticks)();
-    let written = index.delete(type_name, id, routing.as_deref(), condition, now)?;
-    Ok(Indexed {
+    let everywhere = routing.is_none() && index.mapping().needs_routing(type_name);
+    let written = match everywhere {
+        true => index.delete_everywhere(type_name, id, condition, now)?,
+        false => index.delete(type_name, id, routing.as_deref(), condition, now)?,
+    };
+    let indexed = Indexed {
         index: index.name.clone(),
         id: id.to_owned(),
         written,
-    })
+    };
+    Ok((indexed, everywhere))
 }

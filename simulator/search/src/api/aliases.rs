@@ -79,6 +79,10 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
     }
 }
 
+fn missing(aliases: &str) -> SearchError {
+    SearchError::new(404, "AliasesMissingException", format!("aliases [[{aliases}]] missing"))
+}
+
 /// `PUT /index/_alias/name`.
 ///
 /// The alias and the index of the body, if any, replace those of the path.
@@ -125,11 +129,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         });
     }
     if !found {
-        return Err(SearchError::new(
-            404,
-            "AliasesMissingException",
-            format!("aliases [[{}]] missing", wanted.replace(',', ", ")),
-        ));
+        return Err(missing(&wanted.replace(',', ", ")));
     }
     shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged(request.acknowledged()?))
@@ -206,7 +206,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let problems: Vec<String> = actions.iter().flat_map(AliasAction::problems).collect();
     SearchError::validated(&problems)?;
     let mut planned = Vec::new();
-    let (mut has_effect, mut missing) = (false, Vec::new());
+    let mut removed = Vec::new();
     for AliasAction {
         adds,
         indices,
@@ -217,10 +217,9 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         let named = shared
             .cluster
             .allowed(&indices.join(","), Expand::MATCHED, Block::Metadata)?;
-        for alias in &aliases {
-            if adds {
-                check(shared, named.first().map_or("", |index| &index.name), alias)?;
-            }
+        if adds {
+            let first = named.first().map_or("", |index| &index.name);
+            aliases.iter().try_for_each(|alias| check(shared, first, alias))?;
         }
         let definition = adds.then(|| Alias::parse(definition));
         if let (Some(definition), Some(alias)) = (&definition, aliases.first()) {
@@ -238,19 +237,17 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
                     known.keys().filter(is_removed).cloned().collect()
                 }
             };
-            has_effect |= !names.is_empty();
             planned.push((index, names, definition.clone()));
         }
         if !adds {
-            missing.extend(aliases);
+            removed.extend(aliases);
         }
     }
-    if !has_effect {
-        return Err(SearchError::new(
-            404,
-            "AliasesMissingException",
-            format!("aliases [[{}]] missing", missing.join(", ")),
-        ));
+    if planned
+        .iter()
+        .all(|(_, names, _): &(_, Vec<String>, _)| names.is_empty())
+    {
+        return Err(missing(&removed.join(", ")));
     }
     let mut changed = Vec::new();
     for (index, names, definition) in planned {

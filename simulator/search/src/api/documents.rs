@@ -107,7 +107,7 @@ pub(crate) fn index(
 
 /// `DELETE /index/type/id`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let done = write::delete_document(
+    let (done, everywhere) = write::delete_document(
         shared,
         index,
         type_name,
@@ -117,12 +117,10 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
     )?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 200 } else { 404 };
-    let own = shared.cluster.single(index)?;
-    let routing = shared.cluster.index_routing(index, placement(request).value())?;
     // A document that was deleted in every shard, and was in none, has the version that matches any.
-    let version = match done.written.fresh || routing.is_some() || !own.mapping().needs_routing(type_name) {
-        true => json!(done.written.version),
-        false => json!(-3),
+    let version = match everywhere && !done.written.fresh {
+        true => json!(-3),
+        false => json!(done.written.version),
     };
     Ok(Answer::json(
         status,
@@ -460,9 +458,8 @@ pub(crate) fn bulk(
     for index in &done.touched {
         refresh(shared, request, index)?;
     }
-    let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
     Ok(Answer {
         status: 200,
-        content: Content::Written(done.answer(took)),
+        content: Content::Written(done.answer(shared.cluster.took(began))),
     })
 }

@@ -22,6 +22,21 @@ fn item_version(item: &Value) -> Result<Option<u64>> {
     read_version((given.transpose()?, version_type.transpose()?.unwrap_or_default()))
 }
 
+/// Adds the error of an item to the response to it.
+///
+/// # Errors
+/// A closed index fails the request, a missing one only its documents.
+pub(super) fn failed_item(mut item: Value, error: SearchError) -> Result<Value> {
+    // Failures before a shard is asked have no name.
+    item["error"] = match error.kind {
+        "IndexClosedException" => return Err(error),
+        "IndexMissingException" | "RoutingMissingException" => error.reason,
+        _ => error.to_string(),
+    }
+    .into();
+    Ok(item)
+}
+
 /// `GET|POST [/index[/type]]/_mget`.
 pub(crate) fn mget(
     shared: &Shared,
@@ -82,20 +97,7 @@ pub(crate) fn mget(
                 shared.cluster.now(),
             )
         });
-        // A closed index fails the request, a missing one only its documents.
-        if let Err(error) = &read
-            && error.kind == "IndexClosedException"
-        {
-            return Err(error.clone());
-        }
-        Ok(read.unwrap_or_else(|error| {
-            // Failures before a shard is asked have no name.
-            let text = match error.kind {
-                "IndexMissingException" | "RoutingMissingException" => error.reason,
-                _ => error.to_string(),
-            };
-            json!({"_index": index, "_type": type_name, "_id": id, "error": text})
-        }))
+        read.or_else(|error| failed_item(json!({"_index": index, "_type": type_name, "_id": id}), error))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }

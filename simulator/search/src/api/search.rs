@@ -86,8 +86,7 @@ pub(crate) fn answer(
     {
         return Err(error);
     }
-    let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
-    let mut response = json!({"took": u64::try_from(took).unwrap_or(u64::MAX), "timed_out": outcome.timed_out});
+    let mut response = json!({"took": shared.cluster.took(began), "timed_out": outcome.timed_out});
     if request.terminate_after.is_some() {
         response["terminated_early"] = json!(outcome.terminated_early);
     }

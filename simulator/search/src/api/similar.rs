@@ -17,12 +17,12 @@ use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 use crate::ties::in_hash_order;
 
-/// Parameters of the query that are integers, in the order of its members. Some have two names.
+/// Parameters of the query that are integers, in the order of its members, with the name that goes before.
 const INTEGERS: [(&str, &str); 6] = [
-    ("min_term_freq", ""),
-    ("max_query_terms", ""),
-    ("min_doc_freq", ""),
-    ("max_doc_freq", ""),
+    ("min_term_freq", "min_term_freq"),
+    ("max_query_terms", "max_query_terms"),
+    ("min_doc_freq", "min_doc_freq"),
+    ("max_doc_freq", "max_doc_freq"),
     ("min_word_length", "min_word_len"),
     ("max_word_length", "max_word_len"),
 ];

@@ -13,14 +13,10 @@ use crate::suggest;
 /// `GET|POST [/index]/_suggest`.
 pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     // A body that cannot be parsed fails on every shard.
-    let body = match request.json() {
-        Ok(None) => {
-            let reason = "no content or source provided to execute suggestion";
-            return Err(SearchError::illegal(reason));
-        }
-        Ok(Some(body)) => Ok(body),
-        Err(error) => Err(error),
-    };
+    let body = request
+        .json()
+        .transpose()
+        .ok_or_else(|| SearchError::illegal("no content or source provided to execute suggestion"))?;
     check_preference(shared, request.param("preference"))?;
     let named = shared.cluster.allowed(indices, request.expand()?, Block::Read)?;
     check_open(&named)?;

@@ -4,13 +4,13 @@
 //! Source: Elasticsearch 1.5's `TermVectorResponse`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
+use super::multi_get::failed_item;
 use super::search::check_preference;
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
@@ -246,15 +246,8 @@ pub(crate) fn mtermvectors(
         SearchError::validated(&found)?;
     }
     let docs = items.iter().map(|item| {
-        term_vector(shared, request, item).or_else(|error| {
-            // Failures before a shard is asked have no name. A closed index fails the request.
-            let text = match error.kind {
-                "IndexClosedException" => return Err(error),
-                "IndexMissingException" | "RoutingMissingException" => error.reason,
-                _ => error.to_string(),
-            };
-            Ok(json!({"_index": item.index, "_type": item.type_name, "_id": item.id, "error": text}))
-        })
+        let named = || json!({"_index": item.index, "_type": item.type_name, "_id": item.id});
+        term_vector(shared, request, item).or_else(|error| failed_item(named(), error))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
 }
@@ -289,7 +282,7 @@ fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Resul
             given.clone()
         }
         (None, None) => {
-            response["took"] = took(shared, began);
+            response["took"] = shared.cluster.took(began).into();
             return Ok(response);
         }
     };
@@ -329,14 +322,9 @@ fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Resul
             vectors.insert(name, vector);
         }
     }
-    response["took"] = took(shared, began);
+    response["took"] = shared.cluster.took(began).into();
     response["term_vectors"] = vectors.into();
     Ok(response)
-}
-
-fn took(shared: &Shared, began: Duration) -> Value {
-    let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
-    json!(u64::try_from(took).unwrap_or(u64::MAX))
 }
 
 /// Parses a document that is not in the index. Its new fields are mapped.

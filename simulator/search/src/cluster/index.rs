@@ -165,10 +165,7 @@ impl Index {
         }
     }
 
-    /// Deletes a document. Without the routing value that its type needs, it is deleted in every shard.
-    ///
-    /// # Errors
-    /// A version conflict. It is none if the document is deleted in every shard.
+    /// Deletes a document.
     pub(crate) fn delete(
         &self,
         type_name: &str,
@@ -179,37 +176,49 @@ impl Index {
     ) -> Result<Written> {
         let (number, shard) = self.shard_of(id, routing)?;
         let began = Instant::now();
-        if routing.is_none() && self.mapping().needs_routing(type_name) {
-            if condition.version_type != VersionType::Internal {
-                let reason = format!(
-                    "routing value is required for deleting documents of type [{type_name}] while using version_type \
-                     [{}]",
-                    condition.version_type.name()
-                );
-                return Err(SearchError::illegal(reason));
-            }
-            let mut written = Written {
-                version: 1,
-                fresh: false,
-            };
-            for shard in &self.shards {
-                match shard.delete(type_name, id, condition, now) {
-                    Ok(deleted) if !written.fresh => {
-                        written = deleted;
-                        shard.counters.deleted(type_name, began);
-                    }
-                    Err(error) if error.kind != "VersionConflictEngineException" => return Err(error),
-                    _ => {}
-                }
-                self.sync_each(shard)?;
-            }
-            return Ok(written);
-        }
         let written = shard
             .delete(type_name, id, condition, now)
             .map_err(|error| self.located(number, error))?;
         shard.counters.deleted(type_name, began);
         self.sync_each(shard)?;
+        Ok(written)
+    }
+
+    /// Deletes a document in every shard: without the routing value that its type needs, it may be in any. Version
+    /// conflicts are ignored.
+    ///
+    /// # Errors
+    /// A version type other than the internal one.
+    pub(crate) fn delete_everywhere(
+        &self,
+        type_name: &str,
+        id: &str,
+        condition: Condition,
+        now: Duration,
+    ) -> Result<Written> {
+        if condition.version_type != VersionType::Internal {
+            let reason = format!(
+                "routing value is required for deleting documents of type [{type_name}] while using version_type [{}]",
+                condition.version_type.name()
+            );
+            return Err(SearchError::illegal(reason));
+        }
+        let began = Instant::now();
+        let mut written = Written {
+            version: 1,
+            fresh: false,
+        };
+        for shard in &self.shards {
+            match shard.delete(type_name, id, condition, now) {
+                Ok(deleted) if !written.fresh => {
+                    written = deleted;
+                    shard.counters.deleted(type_name, began);
+                }
+                Err(error) if error.kind != "VersionConflictEngineException" => return Err(error),
+                _ => {}
+            }
+            self.sync_each(shard)?;
+        }
         Ok(written)
     }
 

@@ -91,6 +91,12 @@ impl Cluster {
         (self.options.clock)().as_millisecond()
     }
 
+    /// Milliseconds since a tick of the clock of the server.
+    pub(crate) fn took(&self, began: std::time::Duration) -> u64 {
+        let took = (self.options.ticks)().saturating_sub(began).as_millis();
+        u64::try_from(took).unwrap_or(u64::MAX)
+    }
+
     /// Version of the cluster state, which every change increments.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(std::sync::atomic::Ordering::Relaxed)

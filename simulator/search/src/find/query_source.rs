@@ -40,10 +40,12 @@ impl QuerySource {
     /// Parameters that cannot be parsed.
     pub(crate) fn parse(params: &BTreeMap<String, String>, body: &[u8], limits: &Limits) -> Result<QuerySource> {
         if body.iter().all(u8::is_ascii_whitespace) {
-            let mut params = params.clone();
-            params.remove("lenient");
             let text = params.get("q");
-            return text.map_or(Ok(QuerySource::All), |text| QuerySource::text(text, &params, limits));
+            let mut query = text.map_or(Ok(QuerySource::All), |text| QuerySource::text(text, params, limits))?;
+            if let QuerySource::Text(_, settings) = &mut query {
+                settings.lenient = false;
+            }
+            return Ok(query);
         }
         Ok(match json::object(body) {
             Err(error) => QuerySource::Invalid(error),

@@ -349,10 +349,7 @@ impl SearchRequest {
     /// Parses one element of a source.
     fn read_element(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
         let number = || {
-            value
-                .as_number()
-                .and_then(json::whole)
-                .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
+            json::integer(value)
                 .ok_or_else(|| SearchError::number(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
         };
         let yes = truth(value);

@@ -40,8 +40,6 @@ enum Distance {
 /// Settings of a term suggester.
 pub(super) struct Settings {
     field: String,
-    /// The text to correct.
-    pub(super) text: String,
     analyzer: Option<String>,
     mode: Mode,
     size: usize,
@@ -71,7 +69,6 @@ impl Settings {
     pub(super) fn parse(own: &Map<String, Value>, is_generator: bool) -> Result<Settings> {
         let mut settings = Settings {
             field: String::new(),
-            text: String::new(),
             analyzer: None,
             mode: Mode::Missing,
             size: 5,
@@ -342,7 +339,7 @@ fn bigram_similarity(one: &str, two: &str) -> f32 {
 }
 
 /// Returns the options for each word of a text.
-pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget) -> Result<Value> {
+pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, text: &str, budget: &Budget) -> Result<Value> {
     // `options` has the options of each word, by text.
     let mut words: Vec<(String, usize, usize)> = Vec::new();
     let mut options: Vec<BTreeMap<String, (f32, u32)>> = Vec::new();
@@ -354,8 +351,8 @@ pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget
             None => field.map_or_else(Analyzer::standard, |field| field.search_analyzer.clone()),
         };
         if words.is_empty() {
-            let units = |end: usize| settings.text.get(..end).map_or(0, |text| text.encode_utf16().count());
-            analyzer.analyze(&settings.text, &mut |token| {
+            let units = |end: usize| text.get(..end).map_or(0, |text| text.encode_utf16().count());
+            analyzer.analyze(text, &mut |token| {
                 words.push((token.text.to_owned(), units(token.start), units(token.end)));
             });
             options = words.iter().map(|_| BTreeMap::new()).collect();

@@ -48,7 +48,7 @@ pub(crate) struct Bulk {
 
 impl Bulk {
     /// Serializes the response.
-    pub(crate) fn answer(self, took: u128) -> Vec<u8> {
+    pub(crate) fn answer(self, took: u64) -> Vec<u8> {
         let mut body = format!("{{\"took\":{took},\"errors\":{},\"items\":[", self.failed).into_bytes();
         body.extend_from_slice(&self.items);
         body.extend_from_slice(b"]}");
@@ -352,7 +352,7 @@ fn executed(shared: &Shared, action: &Action<'_>, step: &Step<'_>) -> Result<Wri
         Step::Write(prepared) => prepared.write(shared, action.source)?,
         Step::Delete => {
             let (id, placement) = (action.required_id()?, parameters.placement);
-            delete_document(shared, index, type_name, id, placement, action.condition)?
+            delete_document(shared, index, type_name, id, placement, action.condition)?.0
         }
         Step::Update => {
             let (id, body) = (action.required_id()?, &action.update);
