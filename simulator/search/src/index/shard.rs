@@ -277,8 +277,11 @@ impl Shard {
         Ok(())
     }
 
+    /// Makes the segments and their deletions visible. Segments without a live document are dropped, so that their
+    /// documents do not count in scores.
     fn publish(&self) {
         let mut versions = self.versions.lock();
+        let dropped = versions.drop_deleted();
         let segments = versions.segments.clone();
         let segments = segments
             .into_iter()
@@ -293,5 +296,15 @@ impl Shard {
             })
             .collect();
         *self.view.write() = Arc::new(View { segments });
+        drop(versions);
+        remove_uncommitted(&dropped);
     }
+}
+
+/// Removes the files of segments that are no longer searched. Those of committed segments stay until the next commit.
+fn remove_uncommitted(segments: &[Arc<Segment>]) {
+    let uncommitted = segments.iter().filter(|segment| !segment.is_committed());
+    uncommitted
+        .filter_map(|segment| segment.files.as_ref())
+        .for_each(SegmentFiles::remove);
 }

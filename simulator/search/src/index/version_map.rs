@@ -337,6 +337,17 @@ impl VersionMap {
         deleted
     }
 
+    /// Removes the segments without a live document, and returns them.
+    pub(super) fn drop_deleted(&mut self) -> Vec<Arc<Segment>> {
+        let live_docs = &mut self.live_docs;
+        let is_deleted = |segment: &mut Arc<Segment>| {
+            let deleted = live_docs.get(&segment.number);
+            let all = deleted.is_some_and(|own| own.deleted.len() == segment.max_doc());
+            all && live_docs.remove(&segment.number).is_some()
+        };
+        self.segments.extract_if(.., is_deleted).collect()
+    }
+
     /// Returns the commit of a shard whose segments are all flushed, and the segments that no commit has yet.
     pub(super) fn commit(&self, translog: u64) -> (Commit, Vec<FreshSegment>) {
         let mut fresh: HashMap<u32, FreshSegment> = self

@@ -8,8 +8,7 @@ use std::time::Instant;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::Shard;
-use crate::durable::SegmentFiles;
+use super::{Shard, remove_uncommitted};
 use crate::error::Result;
 use crate::index::bits::Bits;
 use crate::index::segment::Segment;
@@ -124,11 +123,7 @@ impl Shard {
             versions.add(merged);
         }
         drop(versions);
-        // The files of committed segments must stay until the next commit.
-        let uncommitted = segments.iter().filter(|segment| !segment.is_committed());
-        uncommitted
-            .filter_map(|segment| segment.files.as_ref())
-            .for_each(SegmentFiles::remove);
+        remove_uncommitted(segments);
         Ok(())
     }
 }

@@ -61,6 +61,30 @@ fn segments_of_similar_size_are_merged_independently_of_refreshes() {
 }
 
 #[test]
+fn a_segment_without_a_live_document_is_dropped_by_a_refresh() {
+    let shard = Shard::new(0);
+    for id in ["1", "2", "1"] {
+        shard.write("t", id, &document(id), Condition::default(), NOW).unwrap();
+        shard.refresh().unwrap();
+    }
+    let max_docs = |shard: &Shard| {
+        shard
+            .view()
+            .segments
+            .iter()
+            .map(|view| view.segment.max_doc())
+            .sum::<u32>()
+    };
+    assert_eq!((shard.view().segments.len(), max_docs(&shard)), (2, 2));
+    for id in ["1", "2"] {
+        shard.delete("t", id, Condition::default(), NOW).unwrap();
+    }
+    shard.refresh().unwrap();
+    assert!(shard.view().segments.is_empty());
+    assert!(shard.get("t", "1").unwrap().is_none());
+}
+
+#[test]
 fn a_version_conflict_adds_no_document() {
     let shard = Shard::new(0);
     shard
