@@ -99,6 +99,11 @@ impl SearchError {
         SearchError::new(400, "ElasticsearchParseException", reason)
     }
 
+    /// An element of a search that is no object: the parser reads on to the end of the search.
+    pub(crate) fn incomplete() -> SearchError {
+        SearchError::parse("End of query source reached but query is not complete.")
+    }
+
     /// A query that cannot be parsed.
     pub(crate) fn query(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "QueryParsingException", reason)

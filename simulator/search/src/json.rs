@@ -25,18 +25,20 @@ pub(crate) fn value(bytes: &[u8]) -> Result<Value> {
 /// Parses the JSON object at the start of `bytes`.
 ///
 /// # Errors
-/// An `ElasticsearchParseException` if the text does not start with an object, else a `JsonParseException`.
+/// An `ElasticsearchParseException` if the text does not look like JSON or does not start with an object, else a
+/// `JsonParseException`.
 pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
-        return Err(underivable(bytes));
-    }
+    derivable(bytes)?;
     match value(bytes)? {
         Value::Object(object) => Ok(object),
-        _ => Err(underivable(bytes)),
+        other => {
+            let reason = format!("Expected START_OBJECT but got {} null", token_of(&other));
+            Err(SearchError::parse(reason))
+        }
     }
 }
 
-/// Calls `sink` for each leaf of the settings, with its dotted path and its text.
+/// Calls `sink` for each leaf of the settings, with its dotted path and its text. Nulls are no settings.
 pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, String)) {
     match value {
         Value::Object(members) => {
@@ -47,6 +49,7 @@ pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, Stri
                 }
             }
         }
+        Value::Null => {}
         Value::String(text) => sink(path, text.clone()),
         other => sink(path, other.to_string()),
     }
@@ -154,6 +157,18 @@ pub(crate) fn is_set(text: &str) -> bool {
 /// Parses a number. Java takes the letter of a type for a part of it.
 pub(crate) fn typed_number<N: FromStr>(text: &str) -> Option<N> {
     text.strip_suffix(['d', 'f', 'D', 'F']).unwrap_or(text).parse().ok()
+}
+
+/// Returns a snake-case name in camel case.
+pub(crate) fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+        camel.push_str(&first.to_ascii_uppercase());
+        camel.push_str(rest);
+    }
+    camel
 }
 
 /// Returns whether a value is neither an object nor an array nor null.

@@ -105,8 +105,7 @@ fn analyzer(name: &str, mapping: &Mapping) -> Result<Analyzer> {
 
 /// Parses the `suggest` element of a request.
 fn parse(wanted: &Value) -> Result<Vec<Suggestion<'_>>> {
-    let incomplete = || SearchError::parse("End of query source reached but query is not complete.");
-    let wanted = wanted.as_object().ok_or_else(incomplete)?;
+    let wanted = wanted.as_object().ok_or_else(SearchError::incomplete)?;
     let shared_text = wanted.get("text").and_then(last_text);
     let mut suggestions = Vec::new();
     for (name, definition) in wanted.iter().filter(|(name, _)| *name != "text") {

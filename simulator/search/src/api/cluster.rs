@@ -76,7 +76,8 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
             format!("No enum constant org.elasticsearch.action.admin.cluster.health.ClusterHealthStatus.{wanted}");
         return Err(SearchError::new(500, "IllegalArgumentException", reason));
     }
-    let missing = indices.is_some_and(|indices| !indices.is_empty() && !indices.contains('*') && named.is_empty());
+    // If one index is missing, the request waits for it.
+    let missing = shared.cluster.named(indices.unwrap_or(""), Expand::ALL).is_err();
     let nodes = shared.cluster.options.nodes.len();
     let wanted_nodes = request.param("wait_for_nodes").filter(|wanted| !wanted.is_empty());
     let enough_nodes = wanted_nodes.map_or(Ok(true), |wanted| are_enough(nodes, wanted))?;

@@ -109,22 +109,26 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
     request.check_timeouts()?;
     json::derivable(request.body_or_source())?;
     let body = request.json()?.unwrap_or_default();
-    let has_settings = |section: &str| {
-        body.get(section)
-            .and_then(Value::as_object)
-            .is_some_and(|own| !own.is_empty())
-    };
-    if !has_settings("persistent") && !has_settings("transient") {
-        return Err(SearchError::validation("no settings to update"));
-    }
-    let mut response = json!({"acknowledged": request.acknowledged()?});
-    for (section, known) in [("persistent", persistent), ("transient", transient)] {
-        let mut fresh = BTreeMap::new();
-        if let Some(settings) = body.get(section) {
+    // A section that is null is no reason to refuse the request.
+    let sections = ["persistent", "transient"].map(|section| match body.get(section) {
+        None => None,
+        Some(settings) => {
+            let mut fresh = BTreeMap::new();
             leaves("", settings, &mut |name, text| {
                 drop(fresh.insert(name.to_owned(), text))
             });
+            Some(fresh).filter(|fresh| settings.is_null() || settings.is_object() && !fresh.is_empty())
         }
+    });
+    if sections.iter().all(Option::is_none) {
+        return Err(SearchError::validation("no settings to update"));
+    }
+    let mut response = json!({"acknowledged": request.acknowledged()?});
+    for ((section, known), fresh) in [("persistent", persistent), ("transient", transient)]
+        .into_iter()
+        .zip(sections)
+    {
+        let mut fresh = fresh.unwrap_or_default();
         fresh.retain(|name, value| {
             let rule = rule_of(&DYNAMIC, name);
             rule.is_some_and(|rule| rule.problem(name, value, shared.cluster.nodes().count()).is_none())

@@ -343,7 +343,7 @@ pub(super) fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
             .find_map(|name| request.param(name))
             .map(|text| names(&json!(text)))
     };
-    let mut filter = request.param("_source").map(|text| SourceFilter::parse(&json!(text)));
+    let mut filter = request.param("_source").map(SourceFilter::of_parameter);
     if let Some(include) = list(["_source_include", "_source_includes"]) {
         filter.get_or_insert_default().include = include;
     }

@@ -11,6 +11,7 @@ use crate::index::Shard;
 use crate::json;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
+use crate::ties::in_hash_order;
 
 /// `PUT|POST /index`.
 pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Result<Answer> {
@@ -154,11 +155,15 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
     if !fixed.is_empty() && !open.is_empty() {
         return Err(SearchError::illegal(format!(
             "Can't update non dynamic settings[[{}]] for open indices[[{}]]",
-            fixed.join(", "),
-            open.join(", ")
+            in_hash_order(fixed, |name| (*name).to_owned()).join(", "),
+            in_hash_order(open, |name| (*name).to_owned()).join(", ")
         )));
     }
-    named.iter().for_each(|index| index.settings.write().extend(&fresh));
+    for index in &named {
+        let mut settings = index.settings.write();
+        settings.extend(&fresh);
+        settings.expand_replicas(shared.cluster.options.nodes.len());
+    }
     shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged(request.acknowledged()?))
 }

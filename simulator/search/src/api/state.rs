@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::indices::settings_json;
 use crate::cluster::{Expand, Index, id_of};
 use crate::error::{Result, SearchError};
+use crate::json::is_scalar;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -31,23 +32,73 @@ pub(crate) fn state(
     Ok(Answer::ok(response.into()))
 }
 
+/// Commands of `_cluster/reroute`, with the parameters that each needs and those that it may have.
+const COMMANDS: [(&str, &[&str], &[&str]); 3] = [
+    (
+        "allocate",
+        &["index", "shard", "node"],
+        &["allow_primary", "allowPrimary"],
+    ),
+    (
+        "cancel",
+        &["index", "shard", "node"],
+        &["allow_primary", "allowPrimary"],
+    ),
+    (
+        "move",
+        &["index", "shard", "from_node", "to_node"],
+        &["fromNode", "toNode"],
+    ),
+];
+
+/// Checks the settings of a command of `_cluster/reroute`.
+///
+/// # Errors
+/// An unknown command, unknown parameters, missing ones.
+fn check_command(name: &str, settings: &Value) -> Result<()> {
+    let Some((_, required, optional)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
+        let reason = format!("No allocation command factory registered for name [{name}]");
+        return Err(SearchError::illegal(reason));
+    };
+    let settings = settings.as_object().into_iter().flatten();
+    let given: Vec<&str> = settings.map(|(key, _)| key.as_str()).collect();
+    let known = |key: &&&str| required.contains(key) || optional.contains(key);
+    if let Some(unknown) = given.iter().find(|key| !known(key)) {
+        let reason = format!("[{name}] command does not support field [{unknown}]");
+        return Err(SearchError::parse(reason));
+    }
+    let is_missing = |key: &&&str| !given.contains(key) && !given.contains(&crate::json::camel_case(key).as_str());
+    match required.iter().find(is_missing) {
+        None => Ok(()),
+        Some(missing) => Err(SearchError::parse(format!(
+            "[{name}] command missing the {missing} parameter"
+        ))),
+    }
+}
+
 /// `POST /_cluster/reroute`: validates the commands, but does not move any shard.
 ///
 /// # Errors
-/// An unknown command or an unknown node.
+/// A body that is no list of commands, an unknown command or an unknown node.
 pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     request.check_timeouts()?;
     let body = request.json()?.unwrap_or_default();
+    for (key, value) in body.as_object().into_iter().flatten() {
+        let what = match value {
+            Value::Array(_) if key != "commands" => "start array",
+            _ if is_scalar(value) && !matches!(key.as_str(), "dry_run" | "dryRun") => "value",
+            _ => continue,
+        };
+        let reason = format!("failed to parse reroute request, got {what} with wrong field name [{key}]");
+        return Err(SearchError::parse(reason));
+    }
     let commands = body.get("commands").and_then(Value::as_array).into_iter().flatten();
     let commands: Vec<(&String, &Value)> = commands
         .filter_map(|command| command.as_object()?.iter().next())
         .collect();
-    for (name, _) in &commands {
-        if !["allocate", "move", "cancel"].contains(&name.as_str()) {
-            let reason = format!("No allocation command factory registered for name [{name}]");
-            return Err(SearchError::illegal(reason));
-        }
-    }
+    commands
+        .iter()
+        .try_for_each(|(name, settings)| check_command(name, settings))?;
     for (_, settings) in commands {
         let nodes = ["node", "from_node", "to_node"].map(|key| settings.get(key).and_then(Value::as_str));
         for node in nodes.into_iter().flatten() {
@@ -67,9 +118,12 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
         Some(metrics) => metrics.split(',').collect(),
     };
     let state = sections(shared, request, &metrics, &shared.cluster.indices(), false);
-    Ok(Answer::ok(
-        json!({"acknowledged": request.acknowledged()?, "state": state}),
-    ))
+    let mut response = json!({"acknowledged": request.acknowledged()?, "state": state});
+    if request.flag("explain") {
+        // No command changes anything.
+        response["explanations"] = json!([]);
+    }
+    Ok(Answer::ok(response))
 }
 
 /// Returns the sections of the cluster state in `metrics`. If it is empty, returns all of them.

@@ -259,6 +259,7 @@ impl Cluster {
         settings.set_default("index.number_of_shards", &shards.to_string());
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
         settings.check(name)?;
+        settings.expand_replicas(self.options.nodes.len());
         settings.ignore_blocks();
         // As in Elasticsearch, which keeps the mappings of a new index in hash maps.
         let mappings = object_in_hash_order(mappings);

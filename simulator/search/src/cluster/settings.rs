@@ -143,13 +143,21 @@ impl Settings {
         self.inert = blocks.filter(|name| self.flat.contains_key(name)).collect();
     }
 
-    /// Reads the settings of a text: JSON or, without braces, lines of a properties file.
+    /// Reads the settings of a text: JSON or, without braces, lines of a properties file. Those within `settings` are
+    /// settings as the others are.
     ///
     /// # Errors
     /// Invalid JSON.
     pub(crate) fn read(text: &[u8]) -> Result<Settings> {
-        if text.contains(&b'{') {
-            return Ok(Settings::parse(&json::value(text)?));
+        if text.contains(&b'{') && text.contains(&b'}') {
+            let mut body = json::value(text)?;
+            if let Value::Object(all) = &mut body
+                && let Some(Value::Object(_)) = all.get("settings")
+                && let Some(Value::Object(inner)) = all.shift_remove("settings")
+            {
+                all.extend(inner);
+            }
+            return Ok(Settings::parse(&body));
         }
         let text = String::from_utf8_lossy(text);
         let lines = text
@@ -166,7 +174,9 @@ impl Settings {
         let mut settings = Settings::default();
         if let Value::Object(body) = body {
             let inner = body.get("settings").and_then(Value::as_object).unwrap_or(body);
-            settings.flatten("", inner);
+            for (name, value) in inner {
+                settings.flatten(name, value);
+            }
             let analysis = inner
                 .get("analysis")
                 .or_else(|| inner.get("index").and_then(|index| index.get("analysis")));
@@ -194,22 +204,19 @@ impl Settings {
         }
     }
 
-    fn flatten(&mut self, prefix: &str, object: &Map<String, Value>) {
-        for (key, value) in object {
-            let name = if prefix.is_empty() {
-                key.clone()
-            } else {
-                format!("{prefix}.{key}")
-            };
-            match value {
-                Value::Object(inner) => self.flatten(&name, inner),
-                Value::Array(items) => {
-                    for (at, item) in items.iter().enumerate() {
-                        self.set(&format!("{name}.{at}"), item);
-                    }
+    fn flatten(&mut self, name: &str, value: &Value) {
+        match value {
+            Value::Object(inner) => {
+                for (key, value) in inner {
+                    self.flatten(&format!("{name}.{key}"), value);
                 }
-                value => self.set(&name, value),
             }
+            Value::Array(items) => {
+                for (at, item) in items.iter().filter(|item| !item.is_null()).enumerate() {
+                    self.flatten(&format!("{name}.{at}"), item);
+                }
+            }
+            value => self.set(name, value),
         }
     }
 
@@ -359,11 +366,23 @@ impl Settings {
 
     /// Returns the names of the settings that an open index cannot change.
     pub(crate) fn not_dynamic(&self) -> Vec<&str> {
-        self.flat
-            .keys()
-            .map(String::as_str)
-            .filter(|name| dynamic(name).is_none())
-            .collect()
+        let names = self.flat.keys().map(String::as_str);
+        names.filter(|name| dynamic(name).is_none()).collect()
+    }
+
+    /// Sets the number of replicas as `auto_expand_replicas` has it: `MIN-MAX`, where `all` is one on each other node.
+    pub(crate) fn expand_replicas(&mut self, nodes: usize) {
+        let range = self
+            .get("index.auto_expand_replicas")
+            .and_then(|range| range.split_once('-'));
+        let others = nodes.saturating_sub(1);
+        let most = |text: &str| if text == "all" { Some(others) } else { text.parse().ok() };
+        if let Some((Ok(least), Some(most))) = range.map(|(least, text)| (least.parse::<usize>(), most(text))) {
+            let replicas = others.max(least).min(most);
+            if replicas >= least {
+                self.set("number_of_replicas", &replicas.into());
+            }
+        }
     }
 
     /// Returns the settings as flat JSON.

@@ -327,6 +327,9 @@ impl Collection<'_> {
                             }
                             if request.terminate_after.is_some_and(|limit| collected >= limit) {
                                 outcome.terminated_early = true;
+                                // The last document ends the search before it is aggregated.
+                                docs.pop();
+                                scores.pop();
                                 break;
                             }
                         }

@@ -1,5 +1,7 @@
 //! Execution of a search over the shards of its indices.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::aggs::{self, facets};
@@ -208,7 +210,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         ));
     }
     if request.search_type.fetches_every_page() {
-        outcome.hits.truncate(limit.saturating_mul(outcome.searched.len()));
+        outcome.hits = pages_of_shards(&outcome.hits, request.from, request.page(), outcome.searched.len());
     } else {
         outcome.hits.truncate(limit);
         outcome.hits.drain(..request.from.min(outcome.hits.len()));
@@ -244,6 +246,36 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         )?);
     }
     Ok(())
+}
+
+/// Returns the hits of a search whose shards return their pages at once.
+///
+/// Each shard skips the hits before its page. Then the hits before the page are skipped in the order of the search. So
+/// if several shards have hits, a hit has the score and the sort values of its rank, and is a document of a later one.
+fn pages_of_shards(hits: &[Candidate], from: usize, size: usize, shards: usize) -> Vec<Candidate> {
+    let mut by_shard: BTreeMap<usize, Vec<&Candidate>> = BTreeMap::new();
+    for hit in hits {
+        by_shard.entry(hit.index).or_default().push(hit);
+    }
+    let size = if by_shard.len() > 1 {
+        size.saturating_mul(shards)
+    } else {
+        size
+    };
+    let mut next: BTreeMap<usize, usize> = BTreeMap::new();
+    let ranks = hits.iter().skip(from).take(size);
+    ranks
+        .filter_map(|hit| {
+            let rank = next.entry(hit.index).or_insert(from);
+            *rank += 1;
+            let shown = by_shard.get(&hit.index)?.get(*rank - 1)?;
+            Some(Candidate {
+                segment: shown.segment,
+                doc: shown.doc,
+                ..hit.clone()
+            })
+        })
+        .collect()
 }
 
 /// Adds the shard to the error of an aggregation, if it is a parse error or concerns a document.

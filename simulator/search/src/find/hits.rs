@@ -12,8 +12,7 @@ use crate::find::source::{SourceFilter, extract, metadata_value, visible_source}
 use crate::find::top_docs::Candidate;
 use crate::highlight::{Highlighting, highlight};
 use crate::index::Segment;
-use crate::mapping::{Kind, TIMESTAMP, TTL};
-use crate::pattern;
+use crate::mapping::{Field, Kind, TIMESTAMP, TTL};
 use crate::query::{GeoPoint, label};
 use crate::score::score_json;
 
@@ -98,16 +97,20 @@ fn hit_json(
     }
     let mut fields = Map::new();
     for name in ["_routing", "_parent", TIMESTAMP, TTL] {
-        let is_wanted = |wanted: &String| pattern::matches(wanted, name);
+        let is_wanted = |wanted: &String| wanted == "*" || wanted == name;
         if request.fields.iter().flatten().any(is_wanted)
             && let Some(value) = metadata_value(mapping, &stored, name, cluster.now())
         {
             fields.insert(name.to_owned(), value);
         }
     }
+    let stored_of = |field: &Field| {
+        let path = mapping.source_path(stored.type_name(), &field.name);
+        stored_values(field, (&whole_source, stored.source()), path)
+    };
     for wanted in request.fields.iter().flatten().filter(|field| !is_metadata(field)) {
-        // A pattern selects stored fields only.
-        let names = if wanted.contains('*') {
+        // An asterisk stands for all stored fields.
+        let names = if wanted == "*" {
             let is_stored = |name: &String| mapping.exact_field(name).is_some_and(|field| field.field_type.store);
             let stored = |name: &String| is_stored(name) && !is_metadata(name);
             mapping.field_names(wanted).into_iter().filter(stored).collect()
@@ -122,11 +125,14 @@ fn hit_json(
                 }
                 continue;
             };
+            // Stored fields have their full names.
+            let shown = if field.field_type.store {
+                field.name.clone()
+            } else {
+                name.clone()
+            };
             let values: Vec<Value> = match source.as_deref() {
-                _ if field.field_type.store => {
-                    let path = mapping.source_path(stored.type_name(), &field.name);
-                    stored_values(field, (&whole_source, stored.source()), path)
-                }
+                _ if field.field_type.store => stored_of(field),
                 Some(source) => {
                     let values = extract(source, &name).into_iter();
                     values.filter(|value| !value.is_object()).cloned().collect()
@@ -134,7 +140,7 @@ fn hit_json(
                 None => continue,
             };
             if !values.is_empty() {
-                fields.insert(name, values.into());
+                fields.insert(shown, values.into());
             }
         }
     }
@@ -171,9 +177,10 @@ fn hit_json(
             wanted,
             query: &searched.query,
             context: &context,
-            source: source.as_deref().unwrap_or(&Value::Null),
+            type_name: stored.type_name(),
+            source: source.as_deref(),
+            stored: &stored_of,
             nested_path: nested_path.as_deref(),
-            has_source: source.is_some(),
         });
         let found = found.map_err(|error| fetch_failure(error, request, searched))?;
         if !found.is_empty() {

@@ -10,6 +10,7 @@
 
 mod best;
 mod collection;
+mod element;
 mod execute;
 mod failure;
 mod geo_sort;

@@ -141,6 +141,11 @@ impl SearchRequest {
             own["term"]["suggest_mode"] = json!(mode);
             self.suggest = Some(json!({field: own}));
         }
+        if let Some(boost) = text("indices_boost") {
+            // Elasticsearch splits the parameter at commas before it looks for them.
+            let first = boost.split(',').next().unwrap_or_default();
+            return Err(SearchError::illegal(format!("Illegal index boost [{first}], no ','")));
+        }
         self.routing = text("routing").cloned();
         self.preference = text("preference").cloned();
         if let Some(kind) = text("search_type") {
@@ -157,7 +162,7 @@ impl SearchRequest {
 
     fn read_source_filter(&mut self, params: &BTreeMap<String, String>) {
         if let Some(text) = params.get("_source") {
-            self.source = Some(SourceFilter::parse(&Value::String(text.clone())));
+            self.source = Some(SourceFilter::of_parameter(text));
         }
         let list = |keys: [&str; 2]| {
             keys.iter()

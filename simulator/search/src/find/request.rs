@@ -13,11 +13,12 @@ use crate::aggs::{self, Aggregation};
 use crate::budget::Budget;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::find::element;
 use crate::find::query_source::{QuerySource, first_entry};
 use crate::find::sort::{SortSpec, parse_sort};
-use crate::find::source::{SourceFilter, names};
+use crate::find::source::SourceFilter;
 use crate::highlight;
-use crate::json::{self, is_scalar, number_of};
+use crate::json::{self, is_scalar};
 use crate::mapping::truth;
 use crate::options::Limits;
 use crate::script::Script;
@@ -348,11 +349,7 @@ impl SearchRequest {
 
     /// Parses one element of a source.
     fn read_element(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
-        let number = || {
-            json::integer(value)
-                .ok_or_else(|| SearchError::number(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
-        };
-        let yes = truth(value);
+        let yes = || Ok::<bool, SearchError>(element::scalar(key, value)?.is_some_and(truth));
         match key {
             "query" => {
                 self.query = QuerySource::Body(first_entry(value));
@@ -372,46 +369,75 @@ impl SearchRequest {
                 return Ok(Some(Element::PostFilter));
             }
             "from" => {
-                let number = number()?;
-                self.from = hit_count(key, number)?;
-                return Ok(Some(Element::From(number)));
+                let number = element::int(key, value)?;
+                self.from = number.map_or(Ok(self.from), |number| hit_count(key, number))?;
+                return Ok(number.map(Element::From));
             }
             "size" => {
-                let number = number()?;
-                self.size = Some(hit_count(key, number)?);
-                return Ok(Some(Element::Size(number)));
+                let number = element::int(key, value)?;
+                self.size = number.map_or(Ok(self.size), |number| hit_count(key, number).map(Some))?;
+                return Ok(number.map(Element::Size));
             }
             "sort" => {
                 self.set_sort(parse_sort(value)?);
                 return Ok(Some(Element::Sort));
             }
             "facets" => {
-                self.facets = Some(value.clone());
+                let facets = element::members(value)?.iter().filter(|(_, facet)| facet.is_object());
+                let facets: Map<String, Value> = facets.map(|(name, facet)| (name.clone(), facet.clone())).collect();
+                self.facets = Some(facets).filter(|facets| !facets.is_empty()).map(Value::Object);
                 return Ok(Some(Element::Facets));
             }
-            "track_scores" | "trackScores" => self.track_scores = yes,
-            "explain" => self.explain = yes,
-            "version" => self.version = yes,
+            "track_scores" | "trackScores" => self.track_scores = yes()?,
+            "explain" => self.explain = yes()?,
+            "version" => self.version = yes()?,
             "min_score" | "minScore" => {
-                let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                self.min_score = Some(number_of(value).ok_or_else(|| SearchError::number(&text()))? as f32);
+                self.min_score = element::float(key, value)?.or(self.min_score);
             }
-            "terminate_after" => self.terminate_after = u64::try_from(number()?).ok().filter(|after| *after > 0),
-            "timeout" => {
-                self.timeout = match value {
-                    Value::String(text) => Some(time(text)?),
-                    other => other.as_u64().map(Duration::from_millis),
+            // Numbers only; others are ignored.
+            "terminate_after" => {
+                if let Some(Value::Number(_)) = element::scalar(key, value)? {
+                    let after = json::int(value)?;
+                    let refused = || SearchError::illegal("terminateAfter must be > 0");
+                    self.terminate_after = Some(
+                        u64::try_from(after)
+                            .ok()
+                            .filter(|after| *after > 0)
+                            .ok_or_else(refused)?,
+                    );
                 }
             }
-            "_source" => self.source = Some(SourceFilter::parse(value)),
-            "fields" => self.fields = Some(names(value)),
-            "fielddata_fields" | "fielddataFields" => self.fielddata_fields = names(value),
+            "timeout" => {
+                self.timeout = match value {
+                    Value::Number(number) => number.as_u64().map(Duration::from_millis),
+                    Value::Array(_) => Some(time("[")?),
+                    Value::Object(_) => Some(time("{")?),
+                    other => Some(time(&json::java_text(other))?),
+                }
+            }
+            "_source" => {
+                SourceFilter::check(value)?;
+                self.source = Some(SourceFilter::parse(value));
+            }
+            "fields" => {
+                if let Some(fields) = element::listed(key, value)? {
+                    self.fields = Some(fields);
+                }
+            }
+            "fielddata_fields" | "fielddataFields" => match value {
+                Value::String(_) | Value::Array(_) => {
+                    self.fielddata_fields = element::listed(key, value)?.unwrap_or_default();
+                }
+                other => {
+                    let token = json::token_of(other);
+                    let reason = format!("Expected either a VALUE_STRING or an START_ARRAY but got {token}");
+                    return Err(SearchError::new(400, "ElasticsearchIllegalStateException", reason));
+                }
+            },
             "partial_fields" | "partialFields" => {
-                self.partial_fields = value
-                    .as_object()
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, filter)| (name.clone(), SourceFilter::parse(filter)))
+                let fields = element::members(value)?.iter().filter(|(_, filter)| filter.is_object());
+                self.partial_fields = fields
+                    .map(|(name, filter)| (name.clone(), SourceFilter::partial(filter)))
                     .collect()
             }
             "highlight" => {
@@ -420,6 +446,9 @@ impl SearchRequest {
                 return Ok(Some(Element::Highlight));
             }
             "aggs" | "aggregations" => {
+                if !value.is_array() {
+                    element::members(value)?;
+                }
                 self.aggregations = Some(aggs::parse(value, limits.depth)?);
                 return Ok(Some(Element::Aggregations));
             }
@@ -428,6 +457,14 @@ impl SearchRequest {
                 return Ok(Some(Element::Suggest));
             }
             "inner_hits" => {
+                if let Value::Array(items) = value {
+                    let token = items.first().map_or("END_ARRAY", json::token_of);
+                    return Err(SearchError::illegal(format!(
+                        "Unexpected token {token} in [inner_hits]: inner_hit definitions must start with the name of \
+                         the inner_hit."
+                    )));
+                }
+                element::members(value)?;
                 self.inner_hits = Some(value.clone());
                 return Ok(Some(Element::InnerHits));
             }
@@ -440,19 +477,19 @@ impl SearchRequest {
                 return Ok(Some(Element::Rescore));
             }
             "indices_boost" | "indicesBoost" => {
-                self.indices_boost = value
-                    .as_object()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|(name, boost)| Some((name.clone(), number_of(boost)? as f32)))
-                    .collect()
+                let boosts = element::members(value)?.iter();
+                let boosts = boosts.filter_map(|(name, boost)| Some((name.clone(), json::number_of(boost)? as f32)));
+                self.indices_boost = boosts.collect();
             }
             "script_fields" | "scriptFields" => {
-                let fields = value.as_object().into_iter().flatten();
+                let fields = element::members(value)?
+                    .iter()
+                    .filter(|(_, settings)| settings.is_object());
                 let fields = fields.map(|(name, settings)| Ok((name.clone(), Script::parse(settings)?)));
                 self.script_fields = fields.collect::<Result<_>>()?;
             }
-            "stats" => {}
+            "stats" if value.is_array() => {}
+            "stats" => drop(element::scalar(key, value)?),
             other => return Err(SearchError::search(format!("No parser for element [{other}]"))),
         }
         Ok(None)

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
-use crate::mapping::{Kind, TIMESTAMP};
+use crate::json::is_scalar;
+use crate::mapping::{Kind, TIMESTAMP, truth};
 use crate::query::{Context, check_nested};
 use crate::score::score_json;
 use crate::script::Script;
@@ -134,19 +135,23 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
                 match (key.as_str(), value.as_str()) {
                     // An unknown direction is ignored here, unlike in the short form.
                     ("order", Some(order)) => spec.descending = direction(field, order).unwrap_or(spec.descending),
-                    ("reverse", _) => spec.descending = crate::mapping::truth(value),
+                    ("order", _) if is_scalar(value) => {}
+                    // Scores are sorted in descending order, unless that is reversed.
+                    ("reverse", _) => spec.descending = truth(value) != (field == "_score"),
                     ("missing", Some("_last")) => spec.missing = Missing::Last,
                     ("missing", Some("_first")) => spec.missing = Missing::First,
                     ("missing", _) => {
                         spec.missing = Missing::As(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
                     }
                     ("mode", Some(mode @ ("min" | "max" | "sum" | "avg"))) => spec.mode = Some(mode.to_owned()),
-                    ("mode", Some(mode)) => return Err(SearchError::illegal(format!("Illegal sort_mode {mode}"))),
-                    ("ignore_unmapped", _) => spec.ignore_unmapped = crate::mapping::truth(value),
+                    ("mode", Some(mode)) => {
+                        return Err(SearchError::illegal(format!("Illegal sort_mode {mode}")));
+                    }
+                    ("ignore_unmapped" | "ignoreUnmapped", _) => spec.ignore_unmapped = truth(value),
                     ("unmapped_type", Some(kind)) => spec.unmapped = Some(kind.to_owned()),
                     ("script" | "lang" | "params" | "type", _) if field == "_script" => {}
-                    ("nested_path", Some(path)) => spec.nested_path = Some(path.to_owned()),
-                    ("nested_filter", _) => spec.nested_filter = Some(value.clone()),
+                    ("nested_path" | "nestedPath", Some(path)) => spec.nested_path = Some(path.to_owned()),
+                    ("nested_filter" | "nestedFilter", _) => spec.nested_filter = Some(value.clone()),
                     (other, _) => {
                         return Err(SearchError::illegal(format!("sort option [{other}] not supported")));
                     }

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
+use crate::error::{Result, SearchError};
+use crate::find::element::texts;
 use crate::index::Stored;
 use crate::json::{is_scalar, java_text};
 use crate::mapping::{Mapping, TIMESTAMP, TTL, truth};
@@ -44,6 +46,35 @@ pub(crate) fn names(value: &Value) -> Vec<String> {
 }
 
 impl SourceFilter {
+    /// Checks `_source` of a body.
+    ///
+    /// # Errors
+    /// A null or a fraction, unknown members, members that are no names.
+    pub(super) fn check(value: &Value) -> Result<()> {
+        let is_fraction = |number: &Number| !number.is_i64() && !number.is_u64();
+        let reason = match value {
+            Value::Null => "source element value can be of type VALUE_NULL".to_owned(),
+            Value::Number(number) if is_fraction(number) => {
+                "source element value can be of type VALUE_NUMBER".to_owned()
+            }
+            Value::Object(members) => {
+                let known = ["include", "includes", "exclude", "excludes"];
+                let unknown = members
+                    .iter()
+                    .find(|(key, names)| !known.contains(&key.as_str()) || !(names.is_array() || is_scalar(names)));
+                match unknown {
+                    None => return Ok(()),
+                    Some((key, names)) if is_scalar(names) || names.is_array() => {
+                        format!("Source definition may not contain {key}")
+                    }
+                    Some(_) => "unexpected token while parsing source settings".to_owned(),
+                }
+            }
+            _ => return Ok(()),
+        };
+        Err(SearchError::parse(reason))
+    }
+
     /// Parses `_source` of a body.
     pub(crate) fn parse(value: &Value) -> SourceFilter {
         let word = if is_scalar(value) {
@@ -52,6 +83,7 @@ impl SourceFilter {
             String::new()
         };
         match value {
+            Value::Number(number) if number.as_i64() != Some(0) => SourceFilter::default(),
             _ if matches!(word.as_str(), "true" | "on" | "yes" | "1") => SourceFilter::default(),
             _ if matches!(word.as_str(), "false" | "off" | "no" | "0") => SourceFilter {
                 enabled: false,
@@ -61,7 +93,7 @@ impl SourceFilter {
                 let section = |keys: [&str; 2]| {
                     keys.iter()
                         .find_map(|key| parts.get(*key))
-                        .map(names)
+                        .map(texts)
                         .unwrap_or_default()
                 };
                 SourceFilter {
@@ -72,9 +104,31 @@ impl SourceFilter {
             }
             other => SourceFilter {
                 enabled: true,
-                include: names(other),
+                include: texts(other).into_iter().filter(|name| !name.is_empty()).collect(),
                 exclude: vec![],
             },
+        }
+    }
+
+    /// Parses the parameter `_source`.
+    pub(crate) fn of_parameter(text: &str) -> SourceFilter {
+        let filter = SourceFilter::parse(&Value::from(text));
+        match filter.include.is_empty() {
+            true => filter,
+            false => SourceFilter {
+                include: names(&Value::from(text)),
+                ..filter
+            },
+        }
+    }
+
+    /// Parses one of the `partial_fields` of a body.
+    pub(super) fn partial(value: &Value) -> SourceFilter {
+        let section = |key: &str| value.get(key).map(texts).unwrap_or_default();
+        SourceFilter {
+            enabled: true,
+            include: section("include"),
+            exclude: section("exclude"),
         }
     }
 

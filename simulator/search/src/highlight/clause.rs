@@ -3,15 +3,14 @@
 //! Source: Lucene 4.10's `WeightedSpanTermExtractor` and `FieldQuery`. Filters and prohibited clauses are not
 //! highlighted.
 
-use std::sync::Arc;
-
 use crate::error::Result;
 use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, SpanQuery, TermTest};
+use crate::score::Rewriter;
 
 /// A highlighted clause.
 pub(super) struct Clause {
     /// Field of the clause.
-    pub(super) field: Arc<str>,
+    pub(super) field: QueryField,
     pub(super) boost: f32,
     pub(super) kind: ClauseKind,
 }
@@ -45,18 +44,18 @@ impl PhraseTerm {
 ///
 /// # Errors
 /// A pattern that cannot be parsed.
-pub(super) fn clauses(query: &Query, field: Option<&str>) -> Result<Vec<Clause>> {
+pub(super) fn clauses(query: &Query, rewriter: &Rewriter<'_>, field: Option<&str>) -> Result<Vec<Clause>> {
     let mut found = Vec::new();
-    collect(query, false, &mut found)?;
-    found.retain(|clause| field.is_none_or(|field| *clause.field == *field));
+    collect(query, rewriter, false, &mut found)?;
+    found.retain(|clause| field.is_none_or(|field| *clause.field.name == *field));
     Ok(found)
 }
 
-fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<()> {
+fn collect(query: &Query, rewriter: &Rewriter<'_>, in_constant: bool, found: &mut Vec<Clause>) -> Result<()> {
     let mut push = |field: &QueryField, kind: ClauseKind| {
         if !matches!(&*field.name, "_type" | "_field_names" | "_parent") {
             found.push(Clause {
-                field: field.name.clone(),
+                field: field.clone(),
                 boost: query.boost,
                 kind,
             });
@@ -103,19 +102,10 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
                 }
             }
             FrequencyQuery::Similar { .. } => {}
-            FrequencyQuery::Fuzzy {
-                texts, edits, prefix, ..
-            } => {
-                for (field, term) in texts {
-                    let matcher = Matcher::Fuzzy {
-                        term: term.clone(),
-                        edits: *edits,
-                        prefix: *prefix,
-                        expansions: 0,
-                        transpositions: true,
-                    };
-                    push(field, test(&matcher)?);
-                }
+            // The terms are those of the index, as of the search.
+            FrequencyQuery::Fuzzy { .. } => {
+                let terms = query.resolve(rewriter.view, rewriter.budget)?;
+                collect(&terms, rewriter, in_constant, found)?;
             }
         },
         QueryKind::Blended { fields, text, .. } => {
@@ -133,20 +123,22 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
         QueryKind::Bool { clauses, .. } => {
             let clauses = clauses.iter().filter(|(occur, _)| *occur != Occur::MustNot);
             for (_, query) in clauses {
-                collect(query, in_constant, found)?;
+                collect(query, rewriter, in_constant, found)?;
             }
         }
         QueryKind::DisjunctionMax { queries, .. } => {
             queries
                 .iter()
-                .try_for_each(|query| collect(query, in_constant, found))?;
+                .try_for_each(|query| collect(query, rewriter, in_constant, found))?;
         }
         // A filter is a constant query within a constant query: not highlighted.
-        QueryKind::Constant { query, .. } if !in_constant => collect(query, true, found)?,
-        QueryKind::Functions { query, .. } | QueryKind::Filtered { query, .. } => collect(query, in_constant, found)?,
+        QueryKind::Constant { query, .. } if !in_constant => collect(query, rewriter, true, found)?,
+        QueryKind::Functions { query, .. } | QueryKind::Filtered { query, .. } => {
+            collect(query, rewriter, in_constant, found)?
+        }
         QueryKind::Boosting { positive, negative, .. } => {
-            collect(positive, in_constant, found)?;
-            collect(negative, in_constant, found)?;
+            collect(positive, rewriter, in_constant, found)?;
+            collect(negative, rewriter, in_constant, found)?;
         }
         _ => {}
     }

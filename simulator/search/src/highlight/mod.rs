@@ -17,10 +17,11 @@ use serde_json::{Map, Value, json};
 
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
-use crate::find::{extract, names};
-use crate::highlight::clause::{Clause, ClauseKind, clauses};
-use crate::highlight::settings::{Settings, setting};
+use crate::find::extract;
+use crate::highlight::clause::clauses;
+use crate::highlight::settings::{Settings, setting, value_of};
 use crate::index::View;
+use crate::json::java_text;
 use crate::mapping::{Field, Kind, truth};
 use crate::query::{Context, Query, parse_body};
 use crate::score::Rewriter;
@@ -34,11 +35,13 @@ pub(crate) struct Highlighting<'a> {
     pub(crate) wanted: &'a Value,
     pub(crate) query: &'a Query,
     pub(crate) context: &'a Context<'a>,
-    pub(crate) source: &'a Value,
+    pub(crate) type_name: &'a str,
+    /// The source, if the type stores it.
+    pub(crate) source: Option<&'a Value>,
+    /// Returns the values that the index stores of a field.
+    pub(crate) stored: &'a dyn Fn(&Field) -> Vec<Value>,
     /// Path of the nested object whose source is highlighted.
     pub(crate) nested_path: Option<&'a str>,
-    /// Whether the type stores `_source`.
-    pub(crate) has_source: bool,
 }
 
 /// A highlighter.
@@ -83,21 +86,15 @@ impl Highlighter {
     }
 }
 
-/// Returns the highlighted fields of a request, with their settings.
-fn wanted_fields(wanted: &Value) -> Vec<(&String, &Value)> {
-    match wanted.get("fields") {
-        Some(Value::Object(fields)) => fields.iter().collect(),
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_object).flatten().collect(),
-        _ => vec![],
-    }
-}
-
 /// Checks the settings that do not depend on a document.
 ///
 /// # Errors
-/// A numeric setting whose value is not a number.
+/// Settings that are no object, a list of fields that cannot be read, a numeric setting that is not a number.
 pub(crate) fn check(wanted: &Value) -> Result<()> {
-    let own = wanted_fields(wanted).into_iter().map(|(_, own)| own);
+    if !wanted.is_object() {
+        return Err(SearchError::incomplete());
+    }
+    let own = settings::fields(wanted)?.into_iter().map(|(_, own)| own);
     std::iter::once(wanted).chain(own).try_for_each(settings::check)
 }
 
@@ -106,10 +103,10 @@ pub(crate) fn check(wanted: &Value) -> Result<()> {
 /// # Errors
 /// A query that the index cannot parse.
 pub(crate) fn check_queries(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
-    let own = wanted.map(wanted_fields).into_iter().flatten().map(|(_, own)| own);
+    let own = wanted.map(settings::fields).transpose()?.into_iter().flatten();
     let mut queries = wanted
         .into_iter()
-        .chain(own)
+        .chain(own.map(|(_, own)| own))
         .filter_map(|settings| setting(settings, "highlight_query"));
     queries.try_for_each(|query| parse_body(context, query).map(drop))
 }
@@ -122,11 +119,11 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let Highlighting { wanted, context, .. } = *highlighting;
     let mapping = context.mapping;
     let mut found = Map::new();
-    for (pattern, own) in wanted_fields(wanted) {
-        let get = |key: &str| setting(own, key).or_else(|| setting(wanted, key));
+    for (pattern, own) in settings::fields(wanted)? {
+        let get = |key: &str| value_of(own, key).or_else(|| value_of(wanted, key));
         let settings = Settings::parse(wanted, own);
         let own_query;
-        let query = match get("highlight_query") {
+        let query = match setting(own, "highlight_query").or_else(|| setting(wanted, "highlight_query")) {
             Some(body) => {
                 own_query = parse_body(context, body)?;
                 &own_query
@@ -137,11 +134,16 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
         let listed = if is_pattern {
             mapping.field_names(pattern)
         } else {
-            names(&json!([pattern]))
+            vec![pattern.clone()]
         };
-        if get("force_source").is_some_and(truth) && !highlighting.has_source {
-            let reason = format!("source is forced for fields {listed:?} but type has disabled _source");
-            return Err(SearchError::illegal(reason.replace('"', "")));
+        let forces_source = get("force_source").is_some_and(truth);
+        if forces_source && highlighting.source.is_none() {
+            let reason = format!(
+                "source is forced for fields [{}] but type [{}] has disabled _source",
+                listed.join(", "),
+                highlighting.type_name
+            );
+            return Err(SearchError::illegal(reason));
         }
         for name in listed {
             let Some(field) = mapping.field(&name) else {
@@ -175,6 +177,33 @@ fn failed(name: &str, error: SearchError) -> SearchError {
     .caused_by(error)
 }
 
+/// Returns the texts of a field of the document.
+fn texts_of(highlighting: &Highlighting<'_>, name: &str, field: &Field) -> Vec<String> {
+    let text = |value: &Value| (!value.is_null() && !value.is_object()).then(|| java_text(value));
+    let Some(source) = highlighting.source else {
+        let stored = if field.field_type.store {
+            (highlighting.stored)(field)
+        } else {
+            vec![]
+        };
+        return stored.iter().filter_map(text).collect();
+    };
+    let prefix = highlighting.nested_path.map(|path| format!("{path}."));
+    let path = prefix
+        .as_ref()
+        .and_then(|prefix| name.strip_prefix(prefix.as_str()))
+        .unwrap_or(name);
+    let mut values = extract(source, path);
+    // A multi-field has the text of its parent field.
+    if values.is_empty()
+        && let Some((parent, _)) = path.rsplit_once('.')
+        && highlighting.context.mapping.exact_field(parent).is_some()
+    {
+        values = extract(source, parent);
+    }
+    values.into_iter().filter_map(text).collect()
+}
+
 fn of_field(
     highlighting: &Highlighting<'_>,
     highlighter: Highlighter,
@@ -182,24 +211,7 @@ fn of_field(
     query: &Query,
     settings: &Settings,
 ) -> Result<Vec<String>> {
-    let prefix = highlighting.nested_path.map(|path| format!("{path}."));
-    let path = prefix
-        .as_ref()
-        .and_then(|prefix| name.strip_prefix(prefix.as_str()))
-        .unwrap_or(name);
-    let mut values = extract(highlighting.source, path);
-    // A multi-field has the text of its parent field.
-    if values.is_empty()
-        && let Some((parent, _)) = path.rsplit_once('.')
-        && highlighting.context.mapping.exact_field(parent).is_some()
-    {
-        values = extract(highlighting.source, parent);
-    }
-    let values: Vec<String> = values
-        .into_iter()
-        .filter(|value| !value.is_null() && !value.is_object())
-        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        .collect();
+    let values = texts_of(highlighting, name, field);
     // The plain highlighter rewrites the query with the terms of the text alone.
     let rewriter = Rewriter {
         view: highlighting.view,
@@ -210,34 +222,36 @@ fn of_field(
         Highlighter::Plain => Cow::Borrowed(query),
         Highlighter::Vector | Highlighter::Postings => rewriter.rewrite(query)?,
     };
-    let clauses_of = |field: &str| -> Result<Vec<Clause>> {
-        let mut clauses = clauses(&query, Some(field).filter(|_| settings.match_field))?;
-        // A pattern is replaced by the terms of its own field.
-        let is_pattern = |clause: &Clause| matches!(clause.kind, ClauseKind::Test(_));
-        clauses.retain(|clause| highlighter != Highlighter::Vector || !is_pattern(clause) || *clause.field == *field);
-        Ok(clauses)
-    };
+    let clauses_of = |field: &str| clauses(&query, &rewriter, Some(field).filter(|_| settings.match_field));
     let analyzer = &field.index_analyzer;
     match highlighter {
-        Highlighter::Postings => Ok(postings::passages(
+        Highlighter::Postings => postings::passages(&values, analyzer, &clauses_of(&field.name)?, settings),
+        Highlighter::Vector if settings.matched_fields.is_empty() => vector::fragments(
+            highlighting.view,
             &values,
-            analyzer,
-            &clauses_of(&field.name)?,
+            &[(analyzer, clauses_of(&field.name)?)],
             settings,
-        )),
-        Highlighter::Vector if settings.matched_fields.is_empty() => {
-            vector::fragments(&values, &[(analyzer, clauses_of(&field.name)?)], settings)
-                .map_err(|error| failed(name, error))
-        }
+        )
+        .map_err(|error| failed(name, error)),
         Highlighter::Vector => {
             let mapping = highlighting.context.mapping;
             let fields = settings.matched_fields.iter().filter_map(|name| mapping.field(name));
             let fields = fields.filter(|field| field.field_type.has_offsets_in_vectors());
             let analyzers = fields.map(|field| Ok((&field.index_analyzer, clauses_of(&field.name)?)));
-            vector::fragments(&values, &analyzers.collect::<Result<Vec<_>>>()?, settings)
-                .map_err(|error| failed(name, error))
+            vector::fragments(
+                highlighting.view,
+                &values,
+                &analyzers.collect::<Result<Vec<_>>>()?,
+                settings,
+            )
+            .map_err(|error| failed(name, error))
         }
         Highlighter::Plain => {
+            settings.check_tags()?;
+            let Ok(limit) = usize::try_from(settings.fragments) else {
+                let text = settings.fragments.saturating_add(1).min(-1).to_string();
+                return Err(SearchError::new(500, "NegativeArraySizeException", text));
+            };
             let clauses = clauses_of(&field.name)?;
             let mut fragments = Vec::new();
             for value in &values {
@@ -246,8 +260,8 @@ fn of_field(
             if settings.by_score {
                 fragments.sort_by(|a, b| b.0.total_cmp(&a.0));
             }
-            if settings.fragments > 0 || values.len() == 1 {
-                fragments.truncate(settings.fragments.max(1));
+            if limit > 0 || values.len() == 1 {
+                fragments.truncate(limit.max(1));
             }
             let mut texts: Vec<String> = fragments.into_iter().map(|(_, text)| text).collect();
             if texts.is_empty() && settings.no_match_size > 0 {

@@ -66,11 +66,12 @@ fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, Weig
 
 /// Splits a text into fragments.
 struct Fragmenter {
-    size: usize,
+    /// `None`: the whole text is one fragment.
+    size: Option<i32>,
     /// Whether a fragment can end within a phrase or shortly before the end of the text (`simple` fragmenter).
     simple: bool,
     length: usize,
-    fragments: usize,
+    fragments: i32,
     position: i64,
     wait_for: i64,
 }
@@ -78,9 +79,9 @@ struct Fragmenter {
 impl Fragmenter {
     /// Returns whether a token that does not overlap its predecessor starts a new fragment.
     fn starts(&mut self, token: &Token, increment: i64, words: &HashMap<String, WeightedTerm>) -> bool {
-        if self.size == 0 {
+        let Some(size) = self.size else {
             return false;
-        }
+        };
         if !self.simple {
             self.position += increment;
             if self.wait_for == self.position {
@@ -96,9 +97,13 @@ impl Fragmenter {
                 self.wait_for = i64::from(span.1);
             }
         }
-        let is_full = token.end >= self.size.saturating_mul(self.fragments);
-        let starts = is_full && (self.simple || self.length.saturating_sub(token.end) >= self.size / 2);
-        self.fragments += usize::from(starts);
+        let end = i32::try_from(token.end).unwrap_or(i32::MAX);
+        let rest = i32::try_from(self.length.saturating_sub(token.end)).unwrap_or(i32::MAX);
+        // Half of a negative size is larger than any text.
+        let half = size.cast_unsigned() / 2;
+        let is_full = end >= size.saturating_mul(self.fragments);
+        let starts = is_full && (self.simple || rest.cast_unsigned() >= half);
+        self.fragments += i32::from(starts);
         starts
     }
 }
@@ -168,11 +173,7 @@ pub(super) fn fragments(
         return Ok(vec![]);
     }
     let mut fragmenter = Fragmenter {
-        size: if settings.fragments == 0 {
-            0
-        } else {
-            settings.fragment_size
-        },
+        size: (settings.fragments != 0).then_some(settings.fragment_size),
         simple,
         length: units.len(),
         fragments: 1,
@@ -235,7 +236,7 @@ pub(super) fn fragments(
     current.end = marked.len();
     found.push(current);
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.number.cmp(&b.number)));
-    found.truncate(settings.fragments.max(1));
+    found.truncate(usize::try_from(settings.fragments.max(1)).unwrap_or(1));
     found.retain(|fragment| fragment.score > 0.0);
     let text = |fragment: &Fragment| marked.get(fragment.start..fragment.end).unwrap_or("").to_owned();
     Ok(found.iter().map(|fragment| (fragment.score, text(fragment))).collect())

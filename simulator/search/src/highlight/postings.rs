@@ -5,6 +5,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::analysis::Analyzer;
+use crate::error::{Result, SearchError};
 use crate::highlight::clause::Clause;
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
@@ -23,7 +24,19 @@ struct Passage {
 }
 
 /// Returns the best passages of the values of a field.
-pub(super) fn passages(values: &[String], analyzer: &Analyzer, clauses: &[Clause], settings: &Settings) -> Vec<String> {
+///
+/// # Errors
+/// A negative number of fragments; a list of tags without any.
+pub(super) fn passages(
+    values: &[String],
+    analyzer: &Analyzer,
+    clauses: &[Clause],
+    settings: &Settings,
+) -> Result<Vec<String>> {
+    if settings.fragments < 0 {
+        return Err(SearchError::new(500, "IllegalArgumentException", "null"));
+    }
+    settings.check_tags()?;
     let mut passages = Vec::new();
     let mut text = String::new();
     let mut length = 0;
@@ -96,7 +109,7 @@ pub(super) fn passages(values: &[String], analyzer: &Analyzer, clauses: &[Clause
     }
     if settings.fragments > 0 {
         passages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.start.cmp(&a.start)));
-        passages.truncate(settings.fragments);
+        passages.truncate(usize::try_from(settings.fragments).unwrap_or(usize::MAX));
         passages.sort_by_key(|passage| passage.start);
     }
     if settings.by_score {
@@ -104,7 +117,7 @@ pub(super) fn passages(values: &[String], analyzer: &Analyzer, clauses: &[Clause
     }
     let units = Units::of(&text);
     let texts = passages.iter().map(|passage| render(passage, &units, settings));
-    texts.filter(|text| !text.trim().is_empty()).collect()
+    Ok(texts.filter(|text| !text.trim().is_empty()).collect())
 }
 
 fn render(passage: &Passage, text: &Units, settings: &Settings) -> String {

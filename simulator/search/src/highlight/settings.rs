@@ -2,10 +2,10 @@
 //!
 //! Source: Elasticsearch 1.5's `HighlighterParseElement` and its defaults.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::error::Result;
-use crate::json;
+use crate::error::{Result, SearchError};
+use crate::json::{self, java_text};
 use crate::mapping::truth;
 
 /// Default of `boundary_chars`.
@@ -23,34 +23,71 @@ const NUMERIC_SETTINGS: [&str; 6] = [
 
 /// Returns a setting by its snake-case or camel-case name.
 pub(super) fn setting<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
-    settings.get(name).or_else(|| settings.get(camel_case(name)))
+    settings.get(name).or_else(|| settings.get(json::camel_case(name)))
 }
 
-fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let mut camel = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
-        camel.push_str(&first.to_ascii_uppercase());
-        camel.push_str(rest);
-    }
-    camel
+/// Returns a setting that is a value. Lists, objects and nulls are ignored.
+pub(super) fn value_of<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
+    setting(settings, name).filter(|value| json::is_scalar(value))
 }
 
-/// Checks that numeric settings are numbers.
+/// Checks the settings of a request, or of a field of it.
+///
+/// # Errors
+/// A numeric setting that is not a number.
 pub(super) fn check(settings: &Value) -> Result<()> {
-    let numbers = NUMERIC_SETTINGS.iter().filter_map(|name| setting(settings, name));
-    let mut given = numbers.filter(|value| value.is_number() || value.is_string());
-    given.try_for_each(|value| json::int(value).map(drop))
+    let mut numbers = NUMERIC_SETTINGS.iter().filter_map(|name| value_of(settings, name));
+    numbers.try_for_each(|value| json::int(value).map(drop))
+}
+
+/// Returns the fields to highlight with their settings. Fields whose settings are not an object are ignored.
+///
+/// # Errors
+/// A list of anything but objects with one field each.
+pub(super) fn fields(wanted: &Value) -> Result<Vec<(&String, &Value)>> {
+    let is_object = |field: &(&String, &Value)| field.1.is_object();
+    let of = |fields: &'_ Map<String, Value>| fields.len() <= 1;
+    match wanted.get("fields") {
+        Some(Value::Object(fields)) => Ok(fields.iter().filter(is_object).collect()),
+        Some(Value::Array(items)) => {
+            let objects = items.iter().map(|item| item.as_object().filter(|fields| of(fields)));
+            let objects: Option<Vec<_>> = objects.collect();
+            let unreadable = || SearchError::search("Error while trying to parse Highlighter element in request");
+            Ok(objects
+                .ok_or_else(unreadable)?
+                .into_iter()
+                .flatten()
+                .filter(is_object)
+                .collect())
+        }
+        _ => Ok(vec![]),
+    }
+}
+
+/// Returns a setting that is a list of texts.
+fn list(settings: &Value, name: &str) -> Option<Vec<String>> {
+    let items = setting(settings, name)?.as_array()?;
+    Some(items.iter().map(java_text).collect())
+}
+
+/// Returns the tags of a field. Those of the request are its own or those of its schema, whichever comes last.
+fn tags(all: &Value, own: &Value, name: &str) -> Option<Vec<String>> {
+    let place = |key: &str| all.as_object().and_then(|all| all.keys().position(|own| own == key));
+    let is_styled = value_of(all, "tags_schema").is_some_and(|schema| schema == "styled");
+    list(own, name).or_else(|| match list(all, name) {
+        Some(tags) if !is_styled || place("tags_schema") < place(name) => Some(tags),
+        _ if is_styled && name == "pre_tags" => Some((1..=10).map(|n| format!("<em class=\"hlt{n}\">")).collect()),
+        _ => None,
+    })
 }
 
 pub(super) struct Settings {
     pub(super) open: Vec<String>,
     pub(super) close: Vec<String>,
     /// In UTF-16 units.
-    pub(super) fragment_size: usize,
+    pub(super) fragment_size: i32,
     /// Maximum number of fragments. 0: the whole text.
-    pub(super) fragments: usize,
+    pub(super) fragments: i32,
     pub(super) no_match_size: usize,
     pub(super) match_field: bool,
     pub(super) by_score: bool,
@@ -65,46 +102,43 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// Reads the settings of a field, `own`, whose defaults are those of the request, `all`.
     pub(super) fn parse(all: &Value, own: &Value) -> Settings {
-        let get = |key: &str| setting(own, key).or_else(|| setting(all, key));
-        let styled = get("tags_schema").and_then(Value::as_str) == Some("styled");
-        // The last of a schema and of tags counts.
-        let place = |key: &str| all.as_object().and_then(|all| all.keys().position(|own| own == key));
-        let is_styled = |key: &str| styled && place(key) < place("tags_schema");
-        let tags = |key: &str, default: &str| match get(key) {
-            _ if is_styled(key) && key == "post_tags" => vec![default.to_owned()],
-            _ if is_styled(key) => (1..=10).map(|n| format!("<em class=\"hlt{n}\">")).collect(),
-            Some(Value::Array(tags)) if !tags.is_empty() => {
-                let texts = tags.iter().filter_map(Value::as_str);
-                texts.map(str::to_owned).collect()
-            }
-            Some(Value::String(tag)) => vec![tag.clone()],
-            _ => vec![default.to_owned()],
-        };
-        let number = |key: &str, default: usize| {
-            get(key)
-                .and_then(|value| usize::try_from(json::int(value).ok()?).ok())
-                .unwrap_or(default)
-        };
-        let text = |key: &str| get(key).and_then(Value::as_str);
+        let get = |key: &str| value_of(own, key).or_else(|| value_of(all, key));
+        let int = |settings: &Value, key: &str| value_of(settings, key).and_then(|value| json::int(value).ok());
+        // -1 stands for a setting that a field does not have.
+        let own_number = |key: &str| int(own, key).filter(|number| *number != -1);
+        let number = |key: &str, default: i32| own_number(key).or_else(|| int(all, key)).unwrap_or(default);
+        let size = |key: &str, default: i32| usize::try_from(number(key, default)).unwrap_or(0);
+        let text = |key: &str| get(key).map(java_text);
         Settings {
-            open: tags("pre_tags", "<em>"),
-            close: tags("post_tags", "</em>"),
+            open: tags(all, own, "pre_tags").unwrap_or_else(|| vec!["<em>".to_owned()]),
+            close: tags(all, own, "post_tags").unwrap_or_else(|| vec!["</em>".to_owned()]),
             fragment_size: number("fragment_size", 100),
             fragments: number("number_of_fragments", 5),
-            no_match_size: number("no_match_size", 0),
+            no_match_size: size("no_match_size", 0),
             match_field: get("require_field_match").is_some_and(truth),
-            by_score: text("order") == Some("score"),
-            html: text("encoder") == Some("html"),
-            fragmenter: text("fragmenter").map(str::to_owned),
-            boundary_chars: text("boundary_chars").unwrap_or(BOUNDARY_CHARS).to_owned(),
-            boundary_max_scan: number("boundary_max_scan", 20),
-            phrase_limit: number("phrase_limit", 256),
-            fragment_offset: number("fragment_offset", 6),
-            matched_fields: setting(own, "matched_fields")
-                .map(crate::find::names)
-                .unwrap_or_default(),
+            by_score: text("order").is_some_and(|order| order == "score"),
+            html: value_of(all, "encoder").is_some_and(|encoder| encoder == "html"),
+            fragmenter: text("fragmenter"),
+            boundary_chars: text("boundary_chars").unwrap_or_else(|| BOUNDARY_CHARS.to_owned()),
+            boundary_max_scan: size("boundary_max_scan", 20),
+            phrase_limit: size("phrase_limit", 256),
+            fragment_offset: own_number("fragment_offset").map_or(6, |offset| usize::try_from(offset).unwrap_or(0)),
+            matched_fields: list(own, "matched_fields").unwrap_or_default(),
         }
+    }
+
+    /// Returns the first opening and closing tag.
+    ///
+    /// # Errors
+    /// No tag: Elasticsearch fails with the error of an array.
+    pub(super) fn check_tags(&self) -> Result<()> {
+        if self.open.is_empty() || self.close.is_empty() {
+            let reason = "Index 0 out of bounds for length 0";
+            return Err(SearchError::new(500, "ArrayIndexOutOfBoundsException", reason));
+        }
+        Ok(())
     }
 
     /// Encodes a part of a text for a fragment.

@@ -2,14 +2,18 @@
 //!
 //! Source: Lucene 4.10's `FieldPhraseList`, `BaseFragListBuilder`, `BaseFragmentsBuilder` and `SimpleBoundaryScanner`.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::highlight::clause::{Clause, ClauseKind, PhraseTerm};
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
+use crate::index::View;
+use crate::query::SpanQuery;
 
 /// Minimum size of a fragment.
-const MIN_FRAGMENT_SIZE: usize = 18;
+const MIN_FRAGMENT_SIZE: i32 = 18;
 /// Maximum number of combinations of alternatives in one phrase.
 const MAX_COMBINATIONS: usize = 256;
 
@@ -45,8 +49,9 @@ struct Fragment {
     matches: Vec<Match>,
 }
 
-/// Returns the phrases of clauses, with patterns expanded to the terms of the text.
-fn phrases(clauses: &[Clause], tokens: &[Token]) -> Vec<Phrase> {
+/// Returns the phrases of clauses. Patterns are replaced by the terms of their own fields, of which those in the text
+/// count. Of the span queries, those of one term are highlighted.
+fn phrases(view: &View, clauses: &[Clause], tokens: &[Token]) -> Result<Vec<Phrase>> {
     let mut found: Vec<Phrase> = Vec::new();
     let mut push = |texts: Vec<String>, slop: u32, boost: f32| {
         if !texts.is_empty() && !found.iter().any(|known| known.texts == texts) {
@@ -73,16 +78,21 @@ fn phrases(clauses: &[Clause], tokens: &[Token]) -> Vec<Phrase> {
                     .into_iter()
                     .for_each(|texts| push(texts, *slop, clause.boost));
             }
-            ClauseKind::Test(_) | ClauseKind::Span(..) => {
-                for token in tokens {
-                    if clause.kind.accepts(&token.text) {
-                        push(vec![token.text.clone()], 0, clause.boost);
+            ClauseKind::Span(SpanQuery::Term { text, .. }, _) => push(vec![text.clone()], 0, clause.boost),
+            ClauseKind::Span(..) => {}
+            ClauseKind::Test(_) => {
+                let texts = tokens.iter().map(|token| &token.text);
+                let accepted: BTreeSet<&String> = texts.filter(|text| clause.kind.accepts(text)).collect();
+                for text in accepted {
+                    let ordinal = clause.field.ordinal;
+                    if ordinal.map_or(Ok(0), |ordinal| view.doc_freq(ordinal, text))? > 0 {
+                        push(vec![text.clone()], 0, clause.boost);
                     }
                 }
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// Returns the alternative terms at one position of a phrase.
@@ -192,6 +202,7 @@ fn fragments_around(matches: Vec<Match>, settings: &Settings) -> Result<Vec<Frag
         let reason = format!("fragCharSize({size}) is too small. It must be {MIN_FRAGMENT_SIZE} or higher.");
         return Err(SearchError::argument(reason));
     }
+    let size = usize::try_from(size).unwrap_or(0);
     let accepted = |own: &Match, length: usize| own.parts.len() <= 1 || length <= size;
     let mut fragments = Vec::new();
     let mut start = 0;
@@ -258,28 +269,51 @@ fn by_value(fragments: Vec<Fragment>, values: &[(usize, usize)]) -> Vec<Fragment
     found
 }
 
-/// Returns the best fragments of the values of a field.
+/// The text of a field, which grows by the values that the fragments need.
+struct Text<'a> {
+    units: &'a Units,
+    /// Ends of the values that the text does not have yet.
+    ends: &'a [usize],
+    /// Length of the text, with a separator after each value.
+    len: usize,
+}
+
+impl Text<'_> {
+    fn grow(&mut self, end: usize) {
+        while let [next, rest @ ..] = self.ends
+            && self.len < end
+        {
+            (self.len, self.ends) = (*next, rest);
+        }
+    }
+}
+
+/// Returns the best fragments of the values of a field. `analyzers` are those of the matched fields, with the clauses.
 ///
 /// # Errors
-/// A fragment size that is too small.
+/// A size or a number of fragments that is too small; a list of tags without any.
 pub(super) fn fragments(
+    view: &View,
     values: &[String],
     analyzers: &[(&Analyzer, Vec<Clause>)],
     settings: &Settings,
 ) -> Result<Vec<String>> {
     let mut all = Vec::new();
-    let (mut buffer, mut value_ranges) = (String::new(), Vec::new());
+    let (mut buffer, mut value_ranges, mut ends) = (String::new(), Vec::new(), Vec::new());
+    let mut end = 0;
     for value in values {
-        let start = buffer.encode_utf16().count();
+        let start = end;
+        end += value.encode_utf16().count() + 1;
         buffer.push_str(value);
         buffer.push(' ');
+        ends.push(end);
         if !value.is_empty() {
-            value_ranges.push((start, start + value.encode_utf16().count() + 1));
+            value_ranges.push((start, end));
         }
     }
     for (analyzer, clauses) in analyzers {
         let tokens = tokens_of_values(analyzer, values);
-        let phrases = phrases(clauses, &tokens);
+        let phrases = phrases(view, clauses, &tokens)?;
         all.extend(matches(&phrases, &tokens, settings.phrase_limit));
     }
     let all = if analyzers.len() > 1 { merged(all) } else { all };
@@ -292,10 +326,10 @@ pub(super) fn fragments(
         (0, true) => vec![],
         _ => fragments_around(all, settings)?,
     };
-    let mut limit = if settings.fragments == 0 {
-        usize::MAX
-    } else {
-        settings.fragments
+    let mut limit = match settings.fragments {
+        0 => usize::MAX,
+        limit => usize::try_from(limit)
+            .map_err(|_| SearchError::argument(format!("maxNumFragments({limit}) must be positive number.")))?,
     };
     if fragments.is_empty() && settings.no_match_size > 0 && !values.is_empty() {
         limit = 1;
@@ -312,16 +346,23 @@ pub(super) fn fragments(
         fragments.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.start.cmp(&b.start)));
     }
     fragments.truncate(limit);
-    let text = Units::of(&buffer);
-    Ok(fragments
-        .iter()
-        .map(|fragment| render(fragment, &text, settings))
-        .collect())
+    let has_matches = fragments.iter().any(|fragment| !fragment.matches.is_empty());
+    if has_matches && (settings.open.is_empty() || settings.close.is_empty()) {
+        return Err(SearchError::new(500, "ArithmeticException", "/ by zero"));
+    }
+    let mut text = Text {
+        units: &Units::of(&buffer),
+        ends: &ends,
+        len: 0,
+    };
+    let texts = fragments.iter().map(|fragment| render(fragment, &mut text, settings));
+    Ok(texts.collect())
 }
 
-fn render(fragment: &Fragment, text: &Units, settings: &Settings) -> String {
+fn render(fragment: &Fragment, text: &mut Text<'_>, settings: &Settings) -> String {
+    text.grow(fragment.end);
     // The text ends with a separator.
-    let length = text.len().saturating_sub(1);
+    let length = text.len.saturating_sub(1);
     let end = if length < fragment.end {
         length
     } else {
@@ -331,21 +372,22 @@ fn render(fragment: &Fragment, text: &Units, settings: &Settings) -> String {
     let mut rendered = String::new();
     for own in &fragment.matches {
         for (from, to) in &own.parts {
-            rendered.push_str(&settings.encode(&text.slice(at, *from)));
-            rendered.push_str(&settings.mark(&text.slice(*from, *to), own.number));
+            rendered.push_str(&settings.encode(&text.units.slice(at, *from)));
+            rendered.push_str(&settings.mark(&text.units.slice(*from, *to), own.number));
             at = *to;
         }
     }
-    rendered.push_str(&settings.encode(&text.slice(at, end)));
+    rendered.push_str(&settings.encode(&text.units.slice(at, end)));
     rendered
 }
 
-fn is_boundary(text: &Units, at: usize, settings: &Settings) -> bool {
-    text.char_at(at).is_some_and(|c| settings.boundary_chars.contains(c))
+fn is_boundary(text: &Text<'_>, at: usize, settings: &Settings) -> bool {
+    let c = text.units.char_at(at);
+    c.is_some_and(|c| settings.boundary_chars.contains(c))
 }
 
-fn boundary_before(text: &Units, start: usize, settings: &Settings) -> usize {
-    if start > text.len() || start < 1 {
+fn boundary_before(text: &Text<'_>, start: usize, settings: &Settings) -> usize {
+    if start > text.len || start < 1 {
         return start;
     }
     let min = start.saturating_sub(settings.boundary_max_scan);
@@ -357,7 +399,7 @@ fn boundary_before(text: &Units, start: usize, settings: &Settings) -> usize {
     }
 }
 
-fn boundary_after(text: &Units, end: usize, settings: &Settings) -> usize {
-    let limit = end.saturating_add(settings.boundary_max_scan).min(text.len());
+fn boundary_after(text: &Text<'_>, end: usize, settings: &Settings) -> usize {
+    let limit = end.saturating_add(settings.boundary_max_scan).min(text.len);
     (end..limit).find(|at| is_boundary(text, *at, settings)).unwrap_or(end)
 }

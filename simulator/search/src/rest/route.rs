@@ -282,7 +282,7 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
         (_, ["_cluster", "state", metrics, indices]) if get => {
             state::state(shared, request, Some(metrics), Some(indices))?
         }
-        (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared, request),
+        (_, ["_cluster", "stats"] | ["_cluster", "stats", "nodes", _]) if get => cluster::stats(shared, request),
         (&Method::POST, ["_cluster", "reroute"]) => state::reroute(shared, request)?,
         (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster_settings::settings(shared, request)?,
         (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,

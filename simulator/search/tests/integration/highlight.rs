@@ -51,7 +51,7 @@ async fn text() -> Backend {
     "plain",
     json!({"prefix": {"plain": "runn"}}),
     json!({"fragment_size": 30, "encoder": "html"}),
-    &[" away into the woods <em>running</em> &amp; &lt;b&gt;."]
+    &[" away into the woods <em>running</em> & <b>."]
 )]
 #[case(
     "plain",

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::table::{Row, Table, size};
 use crate::cluster::{Breakdown, Index, LUCENE, ShardCopy, address, bytes, id_of, sections};
-use crate::error::Result;
 use crate::rest::RestRequest;
 use crate::shared::Shared;
 
@@ -153,12 +152,4 @@ pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
         }
     }
     table
-}
-
-/// Returns the number of documents of some indices.
-pub(super) fn count(shared: &Shared, named: &[Arc<Index>]) -> Result<u32> {
-    named
-        .iter()
-        .map(|index| shared.cluster.refresh_if_due(index).map(|()| index.live_docs()))
-        .sum()
 }

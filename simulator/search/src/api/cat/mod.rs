@@ -37,13 +37,14 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         "indices" => indices::indices(shared, request, &listed(shared, expression)?),
         "shards" => indices::shards(shared, request, &routed(shared, expression)),
         "segments" => indices::segments(shared, request, &broadcast(Expand::SHARDS, Block::Metadata)?),
+        // Every recovery is done.
+        "recovery" if request.flag("active_only") => {
+            broadcast(request.expand()?, Block::Read).map(|_| Table::new(page))?
+        }
         "recovery" => indices::recovery(shared, &broadcast(request.expand()?, Block::Read)?),
         "count" => {
             let mut row = Row::new(&time(shared));
-            let count = match ["q", "source"].iter().any(|name| request.param(name).is_some()) {
-                true => count_matches(shared, request, expression)?,
-                false => u64::from(indices::count(shared, &broadcast(Expand::SHARDS, Block::Read)?)?),
-            };
+            let count = count_matches(shared, request, expression)?;
             row.set("count", count.to_string());
             one_row(page, row)
         }

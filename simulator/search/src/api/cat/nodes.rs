@@ -91,10 +91,10 @@ pub(super) fn thread_pool(shared: &Shared, request: &RestRequest) -> Table {
     for (ordinal, name) in shared.cluster.nodes() {
         let mut row = Row::new(&node(ordinal, name, request.flag("full_id")));
         for (pool, settings) in pools.as_object().into_iter().flatten() {
-            let text = |key: &str| match settings.get(key) {
-                Some(Value::String(text)) => text.clone(),
-                Some(number) => number.to_string(),
-                None => String::new(),
+            let text = |key: &str| match settings.get(key)? {
+                Value::String(text) if text == "1k" => Some("1000".to_owned()),
+                Value::String(text) => Some(text.clone()),
+                number => number.as_u64().map(|number| number.to_string()),
             };
             for idle in ["active", "size", "queue", "rejected", "largest", "completed"] {
                 row.set(&format!("{pool}.{idle}"), "0".to_owned());
@@ -106,7 +106,9 @@ pub(super) fn thread_pool(shared: &Shared, request: &RestRequest) -> Table {
                 ("queueSize", "queue_size"),
                 ("keepAlive", "keep_alive"),
             ] {
-                row.set(&format!("{pool}.{column}"), text(key));
+                text(key)
+                    .into_iter()
+                    .for_each(|text| row.set(&format!("{pool}.{column}"), text));
             }
         }
         table.row(row);

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::api::human;
 use crate::error::Result;
-use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 
 /// Columns of all pages, one per line: page, name, aliases, flags (`>` aligned right, `+` shown by default),
@@ -71,14 +70,13 @@ impl Row {
         self.cells.insert(name.to_owned(), text);
     }
 
-    fn cell(&self, column: &str, request: &RestRequest) -> String {
+    /// Returns the text of a cell. `None`: it has no value.
+    fn cell(&self, column: &str, request: &RestRequest) -> Option<String> {
         if let Some(text) = self.cells.get(column) {
-            return text.clone();
+            return Some(text.clone());
         }
         let column = column.strip_prefix("pri.").unwrap_or(column);
-        let Some((section, name)) = column.split_once('.') else {
-            return String::new();
-        };
+        let (section, name) = column.split_once('.')?;
         // Some columns have other names than their statistics.
         let name = match (section, name) {
             ("get" | "percolate" | "suggest", "time") => "time",
@@ -89,16 +87,13 @@ impl Row {
         let found = self.statistics.get(section);
         let number = |name: &str| found.and_then(|section| section.get(name)).and_then(Value::as_i64);
         if let Some(number) = number(name) {
-            return number.to_string();
+            return Some(number.to_string());
         }
         if let Some(bytes) = number(&format!("{name}_in_bytes")) {
-            return u64::try_from(bytes).map_or_else(|_| format!("{bytes}b"), |bytes| size(bytes, request));
+            return Some(u64::try_from(bytes).map_or_else(|_| format!("{bytes}b"), |bytes| size(bytes, request)));
         }
-        let millis = number(&format!("{name}_in_millis"));
-        millis
-            .and_then(|millis| u64::try_from(millis).ok())
-            .map(human::time)
-            .unwrap_or_default()
+        let millis = number(&format!("{name}_in_millis"))?;
+        u64::try_from(millis).ok().map(human::time)
     }
 }
 
@@ -166,7 +161,7 @@ impl Table {
             return shown.map(|column| (column.name.to_string(), column)).collect();
         };
         let mut found = Vec::new();
-        for header in wanted.split(',').map(str::trim) {
+        for header in wanted.split(',').map(str::trim).filter(|header| !header.is_empty()) {
             let by_name = self.columns.iter().find(|column| column.name == header);
             // The last column with the alias has it.
             let by_alias = || {
@@ -174,16 +169,7 @@ impl Table {
                     .iter()
                     .rfind(|column| column.aliases.split(',').any(|alias| alias == header))
             };
-            match by_name.or_else(by_alias) {
-                Some(column) => found.push((header.to_owned(), column)),
-                None if header.contains('*') => found.extend(
-                    self.columns
-                        .iter()
-                        .filter(|column| pattern::matches(header, &column.name))
-                        .map(|column| (column.name.to_string(), column)),
-                ),
-                None => {}
-            }
+            found.extend(by_name.or_else(by_alias).map(|column| (header.to_owned(), column)));
         }
         found
     }
@@ -194,7 +180,7 @@ impl Table {
             return Ok(Answer::text(self.help()));
         }
         let wanted = self.wanted(request);
-        let cells = |row: &Row| -> Vec<String> {
+        let cells = |row: &Row| -> Vec<Option<String>> {
             wanted
                 .iter()
                 .map(|(_, column)| row.cell(&column.name, request))
@@ -205,13 +191,14 @@ impl Table {
             let rows = self.rows.iter().map(|row| -> Value {
                 let cells = wanted.iter().zip(cells(row));
                 cells
-                    .map(|((name, _), cell)| (name.clone(), Value::String(cell)))
+                    .map(|((name, _), cell)| (name.clone(), cell.into()))
                     .collect::<Map<_, _>>()
                     .into()
             });
             return Ok(Answer::ok(rows.collect()));
         }
-        let mut lines: Vec<Vec<String>> = self.rows.iter().map(cells).collect();
+        let texts = |row: &Row| cells(row).into_iter().map(Option::unwrap_or_default).collect();
+        let mut lines: Vec<Vec<String>> = self.rows.iter().map(texts).collect();
         if request.flag("v") {
             lines.insert(0, wanted.iter().map(|(name, _)| name.clone()).collect());
         }

@@ -1,0 +1,96 @@
+//! Values of the elements of a search source.
+//!
+//! Elasticsearch reads a source token by token. Where an element has another value than it expects, the parser reads
+//! on within it, and fails on what comes there.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+use crate::json::{self, is_scalar, java_text, number_of, token_of};
+
+/// Returns the value of an element that is a string, a number or a boolean. `None`: the element is ignored.
+///
+/// # Errors
+/// A list, or an object with members.
+pub(super) fn scalar<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Array(items) => Err(match items.first() {
+            None => unexpected("END_ARRAY", key),
+            Some(first) => unexpected(token_of(first), "null"),
+        }),
+        Value::Object(members) => match members.keys().next() {
+            None => Ok(None),
+            Some(inner) => Err(SearchError::search(format!("No parser for element [{inner}]"))),
+        },
+        scalar => Ok(Some(scalar)),
+    }
+}
+
+fn unexpected(token: &str, name: &str) -> SearchError {
+    SearchError::parse(format!("Expected field name but got {token} \"{name}\""))
+}
+
+/// Returns the value of an element that is a number, or the text of one.
+///
+/// # Errors
+/// Those of [`scalar`], and booleans.
+fn number<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
+    match scalar(key, value)? {
+        Some(Value::Bool(flag)) => {
+            let token = flag.to_string().to_uppercase();
+            let reason = format!("Current token (VALUE_{token}) not numeric, can not use numeric value accessors");
+            Err(SearchError::new(400, "JsonParseException", reason))
+        }
+        value => Ok(value),
+    }
+}
+
+/// Returns the value of an element that is an integer.
+///
+/// # Errors
+/// Those of [`number`], and other texts.
+pub(super) fn int(key: &str, value: &Value) -> Result<Option<i64>> {
+    let number = number(key, value)?.map(json::int).transpose()?;
+    Ok(number.map(i64::from))
+}
+
+/// Returns the value of an element that is a number.
+///
+/// # Errors
+/// Those of [`number`], and other texts.
+pub(super) fn float(key: &str, value: &Value) -> Result<Option<f32>> {
+    let number = number(key, value)?;
+    let float = |value: &Value| number_of(value).ok_or_else(|| SearchError::float(&java_text(value)));
+    Ok(number.map(float).transpose()?.map(|float| float as f32))
+}
+
+/// Returns the members of an element that is an object.
+///
+/// # Errors
+/// Anything else: the parser looks for the end of an object, and finds that of the source.
+pub(super) fn members(value: &Value) -> Result<&Map<String, Value>> {
+    value.as_object().ok_or_else(SearchError::incomplete)
+}
+
+/// Returns the names of an element that is a name or a list of names. `None`: the element is ignored.
+///
+/// # Errors
+/// A list within the list; an object.
+pub(super) fn listed(key: &str, value: &Value) -> Result<Option<Vec<String>>> {
+    match value {
+        Value::String(name) => Ok(Some(vec![name.clone()])),
+        Value::Array(items) if items.iter().any(Value::is_array) => Err(unexpected("END_ARRAY", key)),
+        Value::Array(_) => Ok(Some(texts(value))),
+        other => scalar(key, other).map(|_| None),
+    }
+}
+
+/// Returns the texts of a value, or of the items of a list.
+pub(super) fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        scalar if is_scalar(scalar) => vec![java_text(scalar)],
+        _ => vec![],
+    }
+}
