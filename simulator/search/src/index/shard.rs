@@ -272,16 +272,21 @@ impl Shard {
             return Ok(());
         }
         self.flush_all()?;
+        self.drop_deleted();
         self.publish();
         self.counters.refresh.add(began);
         Ok(())
     }
 
-    /// Makes the segments and their deletions visible. Segments without a live document are dropped, so that their
-    /// documents do not count in scores.
+    /// Drops the segments without a live document, so that their documents do not count in scores.
+    fn drop_deleted(&self) {
+        let dropped = self.versions.lock().drop_deleted();
+        remove_uncommitted(&dropped);
+    }
+
+    /// Makes the segments and their deletions visible.
     fn publish(&self) {
         let mut versions = self.versions.lock();
-        let dropped = versions.drop_deleted();
         let segments = versions.segments.clone();
         let segments = segments
             .into_iter()
@@ -296,8 +301,6 @@ impl Shard {
             })
             .collect();
         *self.view.write() = Arc::new(View { segments });
-        drop(versions);
-        remove_uncommitted(&dropped);
     }
 }
 

@@ -345,3 +345,20 @@ async fn a_template_with_half_an_alias_and_warmers_survives_a_restart() {
     let again = Backend::open(directory.path());
     assert_eq!(ask(&again, "GET", "/_template/x", Value::Null).await, shown);
 }
+
+#[tokio::test]
+async fn a_flush_after_the_deletion_of_a_whole_segment_keeps_the_others() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    ask(&backend, "PUT", "/i", json!({"settings": {"number_of_shards": 1}})).await;
+    for id in [1, 2] {
+        ask(&backend, "PUT", &format!("/i/t/{id}?refresh=true"), json!({"n": id})).await;
+    }
+    ask(&backend, "DELETE", "/i/t/1", Value::Null).await;
+    ask(&backend, "POST", "/i/_flush", Value::Null).await;
+    drop(backend);
+    let backend = Backend::open(directory.path());
+    assert_eq!(ask(&backend, "GET", "/i/_count", Value::Null).await["count"], 1);
+    assert_eq!(ask(&backend, "GET", "/i/t/2", Value::Null).await["_source"]["n"], 2);
+    assert_eq!(backend.get("/i/t/1").await.status, 404);
+}

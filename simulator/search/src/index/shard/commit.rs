@@ -133,6 +133,8 @@ impl Shard {
         let _one_at_a_time = self.maintenance.lock();
         let began = Instant::now();
         self.flush_all()?;
+        // Not later: a commit needs the files of its segments.
+        self.drop_deleted();
         let point = self.commit_point();
         self.publish();
         let (commit, fresh) = point?;
