@@ -161,14 +161,14 @@ pub(crate) fn typed_number<N: FromStr>(text: &str) -> Option<N> {
 
 /// Returns a snake-case name in camel case.
 pub(crate) fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let mut camel = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
-        camel.push_str(&first.to_ascii_uppercase());
-        camel.push_str(rest);
+    let mut parts = name.split('_');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut letters = part.chars();
+        text.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        text.push_str(letters.as_str());
     }
-    camel
+    text
 }
 
 /// Returns whether a value is neither an object nor an array nor null.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::indices::settings_json;
 use crate::cluster::{Expand, Index, id_of};
 use crate::error::{Result, SearchError};
-use crate::json::is_scalar;
+use crate::json::{camel_case, is_scalar};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -32,23 +32,14 @@ pub(crate) fn state(
     Ok(Answer::ok(response.into()))
 }
 
-/// Commands of `_cluster/reroute`, with the parameters that each needs and those that it may have.
-const COMMANDS: [(&str, &[&str], &[&str]); 3] = [
-    (
-        "allocate",
-        &["index", "shard", "node"],
-        &["allow_primary", "allowPrimary"],
-    ),
-    (
-        "cancel",
-        &["index", "shard", "node"],
-        &["allow_primary", "allowPrimary"],
-    ),
-    (
-        "move",
-        &["index", "shard", "from_node", "to_node"],
-        &["fromNode", "toNode"],
-    ),
+/// The parameter of commands that may be missing.
+const OPTIONAL: &str = "allow_primary";
+
+/// Commands of `_cluster/reroute`, with their parameters.
+const COMMANDS: [(&str, &[&str]); 3] = [
+    ("allocate", &["index", "shard", "node", OPTIONAL]),
+    ("cancel", &["index", "shard", "node", OPTIONAL]),
+    ("move", &["index", "shard", "from_node", "to_node"]),
 ];
 
 /// Checks the settings of a command of `_cluster/reroute`.
@@ -56,19 +47,19 @@ const COMMANDS: [(&str, &[&str], &[&str]); 3] = [
 /// # Errors
 /// An unknown command, unknown parameters, missing ones.
 fn check_command(name: &str, settings: &Value) -> Result<()> {
-    let Some((_, required, optional)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
+    let Some((_, parameters)) = COMMANDS.iter().find(|(known, _)| *known == name) else {
         let reason = format!("No allocation command factory registered for name [{name}]");
         return Err(SearchError::illegal(reason));
     };
     let settings = settings.as_object().into_iter().flatten();
     let given: Vec<&str> = settings.map(|(key, _)| key.as_str()).collect();
-    let known = |key: &&&str| required.contains(key) || optional.contains(key);
-    if let Some(unknown) = given.iter().find(|key| !known(key)) {
+    let is = |key: &str, parameter: &str| key == parameter || key == camel_case(parameter);
+    if let Some(unknown) = given.iter().find(|key| !parameters.iter().any(|own| is(key, own))) {
         let reason = format!("[{name}] command does not support field [{unknown}]");
         return Err(SearchError::parse(reason));
     }
-    let is_missing = |key: &&&str| !given.contains(key) && !given.contains(&crate::json::camel_case(key).as_str());
-    match required.iter().find(is_missing) {
+    let is_missing = |own: &&&str| **own != OPTIONAL && !given.iter().any(|key| is(key, own));
+    match parameters.iter().find(is_missing) {
         None => Ok(()),
         Some(missing) => Err(SearchError::parse(format!(
             "[{name}] command missing the {missing} parameter"

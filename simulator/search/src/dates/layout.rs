@@ -147,7 +147,7 @@ impl Layout {
         }
         let named = NAMED
             .iter()
-            .find(|(name, _)| *name == format || camel_case(name) == format);
+            .find(|(name, _)| *name == format || crate::json::camel_case(name) == format);
         let elements = match named {
             Some((name, pattern)) => of_pattern(
                 pattern,
@@ -174,17 +174,6 @@ impl Layout {
             printer: part("yyyy-MM-dd'T'HH:mm:ss.fO"),
         }
     }
-}
-
-fn camel_case(name: &str) -> String {
-    let mut parts = name.split('_');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let mut letters = part.chars();
-        text.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-        text.push_str(letters.as_str());
-    }
-    text
 }
 
 /// Parses a pattern with the additional letters of [`NAMED`].

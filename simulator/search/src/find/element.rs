@@ -21,13 +21,19 @@ pub(super) fn scalar<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value
         }),
         Value::Object(members) => match members.keys().next() {
             None => Ok(None),
-            Some(inner) => Err(SearchError::search(format!("No parser for element [{inner}]"))),
+            Some(inner) => Err(unknown(inner)),
         },
         scalar => Ok(Some(scalar)),
     }
 }
 
-fn unexpected(token: &str, name: &str) -> SearchError {
+/// Returns the error for an element that there is not.
+pub(super) fn unknown(name: &str) -> SearchError {
+    SearchError::search(format!("No parser for element [{name}]"))
+}
+
+/// Returns the error for a token where an element, or its end, is expected. `name` is that of the member before.
+pub(super) fn unexpected(token: &str, name: &str) -> SearchError {
     SearchError::parse(format!("Expected field name but got {token} \"{name}\""))
 }
 
@@ -71,6 +77,14 @@ pub(super) fn float(key: &str, value: &Value) -> Result<Option<f32>> {
 /// Anything else: the parser looks for the end of an object, and finds that of the source.
 pub(super) fn members(value: &Value) -> Result<&Map<String, Value>> {
     value.as_object().ok_or_else(SearchError::incomplete)
+}
+
+/// Returns the members of an element that are objects. Others are ignored.
+///
+/// # Errors
+/// Those of [`members`].
+pub(super) fn objects(value: &Value) -> Result<impl Iterator<Item = (&String, &Value)>> {
+    Ok(members(value)?.iter().filter(|(_, inner)| inner.is_object()))
 }
 
 /// Returns the names of an element that is a name or a list of names. `None`: the element is ignored.

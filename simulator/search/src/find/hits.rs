@@ -126,11 +126,7 @@ fn hit_json(
                 continue;
             };
             // Stored fields have their full names.
-            let shown = if field.field_type.store {
-                field.name.clone()
-            } else {
-                name.clone()
-            };
+            let shown = if field.field_type.store { &field.name } else { &name };
             let values: Vec<Value> = match source.as_deref() {
                 _ if field.field_type.store => stored_of(field),
                 Some(source) => {
@@ -140,7 +136,7 @@ fn hit_json(
                 None => continue,
             };
             if !values.is_empty() {
-                fields.insert(shown, values.into());
+                fields.insert(shown.clone(), values.into());
             }
         }
     }

@@ -324,9 +324,8 @@ impl SearchRequest {
                                 .filter(|_| is_query)
                                 .and_then(|query| query.iter().nth(1))
                             {
-                                let token = json::token_of(inner);
-                                let reason = format!("Expected field name but got {token} \"{second}\"");
-                                source.elements.push(Element::Invalid(SearchError::parse(reason)));
+                                let error = element::unexpected(json::token_of(inner), second);
+                                source.elements.push(Element::Invalid(error));
                                 break;
                             }
                         }
@@ -383,8 +382,8 @@ impl SearchRequest {
                 return Ok(Some(Element::Sort));
             }
             "facets" => {
-                let facets = element::members(value)?.iter().filter(|(_, facet)| facet.is_object());
-                let facets: Map<String, Value> = facets.map(|(name, facet)| (name.clone(), facet.clone())).collect();
+                let facets = element::objects(value)?.map(|(name, facet)| (name.clone(), facet.clone()));
+                let facets: Map<String, Value> = facets.collect();
                 self.facets = Some(facets).filter(|facets| !facets.is_empty()).map(Value::Object);
                 return Ok(Some(Element::Facets));
             }
@@ -397,14 +396,9 @@ impl SearchRequest {
             // Numbers only; others are ignored.
             "terminate_after" => {
                 if let Some(Value::Number(_)) = element::scalar(key, value)? {
-                    let after = json::int(value)?;
-                    let refused = || SearchError::illegal("terminateAfter must be > 0");
-                    self.terminate_after = Some(
-                        u64::try_from(after)
-                            .ok()
-                            .filter(|after| *after > 0)
-                            .ok_or_else(refused)?,
-                    );
+                    let after = u64::try_from(json::int(value)?).ok().filter(|after| *after > 0);
+                    self.terminate_after =
+                        Some(after.ok_or_else(|| SearchError::illegal("terminateAfter must be > 0"))?);
                 }
             }
             "timeout" => {
@@ -435,7 +429,7 @@ impl SearchRequest {
                 }
             },
             "partial_fields" | "partialFields" => {
-                let fields = element::members(value)?.iter().filter(|(_, filter)| filter.is_object());
+                let fields = element::objects(value)?;
                 self.partial_fields = fields
                     .map(|(name, filter)| (name.clone(), SourceFilter::partial(filter)))
                     .collect()
@@ -482,15 +476,13 @@ impl SearchRequest {
                 self.indices_boost = boosts.collect();
             }
             "script_fields" | "scriptFields" => {
-                let fields = element::members(value)?
-                    .iter()
-                    .filter(|(_, settings)| settings.is_object());
+                let fields = element::objects(value)?;
                 let fields = fields.map(|(name, settings)| Ok((name.clone(), Script::parse(settings)?)));
                 self.script_fields = fields.collect::<Result<_>>()?;
             }
             "stats" if value.is_array() => {}
             "stats" => drop(element::scalar(key, value)?),
-            other => return Err(SearchError::search(format!("No parser for element [{other}]"))),
+            other => return Err(element::unknown(other)),
         }
         Ok(None)
     }

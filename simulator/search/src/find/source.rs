@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::find::element::texts;
@@ -51,28 +51,21 @@ impl SourceFilter {
     /// # Errors
     /// A null or a fraction, unknown members, members that are no names.
     pub(super) fn check(value: &Value) -> Result<()> {
-        let is_fraction = |number: &Number| !number.is_i64() && !number.is_u64();
-        let reason = match value {
-            Value::Null => "source element value can be of type VALUE_NULL".to_owned(),
-            Value::Number(number) if is_fraction(number) => {
-                "source element value can be of type VALUE_NUMBER".to_owned()
+        let of_type = |token: &str| SearchError::parse(format!("source element value can be of type {token}"));
+        match value {
+            Value::Null => return Err(of_type("VALUE_NULL")),
+            Value::Number(number) if number.is_f64() => return Err(of_type("VALUE_NUMBER")),
+            _ => {}
+        }
+        for (key, names) in value.as_object().into_iter().flatten() {
+            if !is_scalar(names) && !names.is_array() {
+                return Err(SearchError::parse("unexpected token while parsing source settings"));
             }
-            Value::Object(members) => {
-                let known = ["include", "includes", "exclude", "excludes"];
-                let unknown = members
-                    .iter()
-                    .find(|(key, names)| !known.contains(&key.as_str()) || !(names.is_array() || is_scalar(names)));
-                match unknown {
-                    None => return Ok(()),
-                    Some((key, names)) if is_scalar(names) || names.is_array() => {
-                        format!("Source definition may not contain {key}")
-                    }
-                    Some(_) => "unexpected token while parsing source settings".to_owned(),
-                }
+            if !["include", "includes", "exclude", "excludes"].contains(&key.as_str()) {
+                return Err(SearchError::parse(format!("Source definition may not contain {key}")));
             }
-            _ => return Ok(()),
-        };
-        Err(SearchError::parse(reason))
+        }
+        Ok(())
     }
 
     /// Parses `_source` of a body.

@@ -19,10 +19,10 @@ use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::find::extract;
 use crate::highlight::clause::clauses;
-use crate::highlight::settings::{Settings, setting, value_of};
+use crate::highlight::settings::{Settings, setting};
 use crate::index::View;
 use crate::json::java_text;
-use crate::mapping::{Field, Kind, truth};
+use crate::mapping::{Field, Kind};
 use crate::query::{Context, Query, parse_body};
 use crate::score::Rewriter;
 
@@ -120,7 +120,6 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let mapping = context.mapping;
     let mut found = Map::new();
     for (pattern, own) in settings::fields(wanted)? {
-        let get = |key: &str| value_of(own, key).or_else(|| value_of(wanted, key));
         let settings = Settings::parse(wanted, own);
         let own_query;
         let query = match setting(own, "highlight_query").or_else(|| setting(wanted, "highlight_query")) {
@@ -136,8 +135,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
         } else {
             vec![pattern.clone()]
         };
-        let forces_source = get("force_source").is_some_and(truth);
-        if forces_source && highlighting.source.is_none() {
+        if settings.forces_source && highlighting.source.is_none() {
             let reason = format!(
                 "source is forced for fields [{}] but type [{}] has disabled _source",
                 listed.join(", "),
@@ -152,7 +150,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
             if is_pattern && field.field_type.kind != Kind::String {
                 continue;
             }
-            let highlighter = Highlighter::of(get("type").and_then(Value::as_str), field)?;
+            let highlighter = Highlighter::of(settings.highlighter.as_deref(), field)?;
             match highlighter.unsupported_reason(field) {
                 Some(_) if is_pattern => continue,
                 Some(reason) => return Err(SearchError::illegal(reason)),
@@ -226,25 +224,19 @@ fn of_field(
     let analyzer = &field.index_analyzer;
     match highlighter {
         Highlighter::Postings => postings::passages(&values, analyzer, &clauses_of(&field.name)?, settings),
-        Highlighter::Vector if settings.matched_fields.is_empty() => vector::fragments(
-            highlighting.view,
-            &values,
-            &[(analyzer, clauses_of(&field.name)?)],
-            settings,
-        )
-        .map_err(|error| failed(name, error)),
         Highlighter::Vector => {
             let mapping = highlighting.context.mapping;
-            let fields = settings.matched_fields.iter().filter_map(|name| mapping.field(name));
-            let fields = fields.filter(|field| field.field_type.has_offsets_in_vectors());
-            let analyzers = fields.map(|field| Ok((&field.index_analyzer, clauses_of(&field.name)?)));
-            vector::fragments(
-                highlighting.view,
-                &values,
-                &analyzers.collect::<Result<Vec<_>>>()?,
-                settings,
-            )
-            .map_err(|error| failed(name, error))
+            let matched = settings.matched_fields.iter().filter_map(|name| mapping.field(name));
+            let fields: Vec<&Field> = match settings.matched_fields.is_empty() {
+                true => vec![field],
+                false => matched
+                    .filter(|field| field.field_type.has_offsets_in_vectors())
+                    .collect(),
+            };
+            let analyzers = fields.into_iter();
+            let analyzers = analyzers.map(|field| Ok((&field.index_analyzer, clauses_of(&field.name)?)));
+            let analyzers = analyzers.collect::<Result<Vec<_>>>()?;
+            vector::fragments(highlighting.view, &values, &analyzers, settings).map_err(|error| failed(name, error))
         }
         Highlighter::Plain => {
             settings.check_tags()?;

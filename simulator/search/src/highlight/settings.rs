@@ -27,7 +27,7 @@ pub(super) fn setting<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> 
 }
 
 /// Returns a setting that is a value. Lists, objects and nulls are ignored.
-pub(super) fn value_of<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
+fn value_of<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
     setting(settings, name).filter(|value| json::is_scalar(value))
 }
 
@@ -45,23 +45,19 @@ pub(super) fn check(settings: &Value) -> Result<()> {
 /// # Errors
 /// A list of anything but objects with one field each.
 pub(super) fn fields(wanted: &Value) -> Result<Vec<(&String, &Value)>> {
-    let is_object = |field: &(&String, &Value)| field.1.is_object();
-    let of = |fields: &'_ Map<String, Value>| fields.len() <= 1;
-    match wanted.get("fields") {
-        Some(Value::Object(fields)) => Ok(fields.iter().filter(is_object).collect()),
+    let listed: Vec<&Map<String, Value>> = match wanted.get("fields") {
+        Some(Value::Object(fields)) => vec![fields],
         Some(Value::Array(items)) => {
-            let objects = items.iter().map(|item| item.as_object().filter(|fields| of(fields)));
-            let objects: Option<Vec<_>> = objects.collect();
+            let single = items
+                .iter()
+                .map(|item| item.as_object().filter(|fields| fields.len() <= 1));
             let unreadable = || SearchError::search("Error while trying to parse Highlighter element in request");
-            Ok(objects
-                .ok_or_else(unreadable)?
-                .into_iter()
-                .flatten()
-                .filter(is_object)
-                .collect())
+            single.collect::<Option<_>>().ok_or_else(unreadable)?
         }
-        _ => Ok(vec![]),
-    }
+        _ => vec![],
+    };
+    let fields = listed.into_iter().flatten();
+    Ok(fields.filter(|(_, own)| own.is_object()).collect())
 }
 
 /// Returns a setting that is a list of texts.
@@ -82,6 +78,9 @@ fn tags(all: &Value, own: &Value, name: &str) -> Option<Vec<String>> {
 }
 
 pub(super) struct Settings {
+    /// Name of the highlighter.
+    pub(super) highlighter: Option<String>,
+    pub(super) forces_source: bool,
     pub(super) open: Vec<String>,
     pub(super) close: Vec<String>,
     /// In UTF-16 units.
@@ -112,6 +111,8 @@ impl Settings {
         let size = |key: &str, default: i32| usize::try_from(number(key, default)).unwrap_or(0);
         let text = |key: &str| get(key).map(java_text);
         Settings {
+            highlighter: get("type").and_then(Value::as_str).map(str::to_owned),
+            forces_source: get("force_source").is_some_and(truth),
             open: tags(all, own, "pre_tags").unwrap_or_else(|| vec!["<em>".to_owned()]),
             close: tags(all, own, "post_tags").unwrap_or_else(|| vec!["</em>".to_owned()]),
             fragment_size: number("fragment_size", 100),
@@ -129,12 +130,16 @@ impl Settings {
         }
     }
 
-    /// Returns the first opening and closing tag.
+    pub(super) fn lacks_tags(&self) -> bool {
+        self.open.is_empty() || self.close.is_empty()
+    }
+
+    /// Checks that there is an opening and a closing tag.
     ///
     /// # Errors
     /// No tag: Elasticsearch fails with the error of an array.
     pub(super) fn check_tags(&self) -> Result<()> {
-        if self.open.is_empty() || self.close.is_empty() {
+        if self.lacks_tags() {
             let reason = "Index 0 out of bounds for length 0";
             return Err(SearchError::new(500, "ArrayIndexOutOfBoundsException", reason));
         }

@@ -347,7 +347,7 @@ pub(super) fn fragments(
     }
     fragments.truncate(limit);
     let has_matches = fragments.iter().any(|fragment| !fragment.matches.is_empty());
-    if has_matches && (settings.open.is_empty() || settings.close.is_empty()) {
+    if has_matches && settings.lacks_tags() {
         return Err(SearchError::new(500, "ArithmeticException", "/ by zero"));
     }
     let mut text = Text {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::RestRequest;
 use super::yaml::yaml_of;
 use crate::error::{Result, SearchError};
+use crate::json;
 
 /// Content of a response.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,14 +198,7 @@ fn camel_case(value: &mut Value) {
                         return (name, value);
                     }
                     camel_case(&mut value);
-                    let mut parts = name.split('_');
-                    let first = parts.next().unwrap_or("").to_owned();
-                    let name = parts.fold(first, |name, part| {
-                        let mut letters = part.chars();
-                        let initial = letters.next().map(|letter| letter.to_ascii_uppercase());
-                        name + &initial.into_iter().collect::<String>() + letters.as_str()
-                    });
-                    (name, value)
+                    (json::camel_case(&name), value)
                 })
                 .collect();
         }

@@ -348,7 +348,7 @@ async fn a_template_with_half_an_alias_and_warmers_survives_a_restart() {
 
 #[tokio::test]
 async fn a_flush_after_the_deletion_of_a_whole_segment_keeps_the_others() {
-    let directory = tempfile::TempDir::new().unwrap();
+    let directory = TempDir::new().unwrap();
     let backend = Backend::open(directory.path());
     ask(&backend, "PUT", "/i", json!({"settings": {"number_of_shards": 1}})).await;
     for id in [1, 2] {

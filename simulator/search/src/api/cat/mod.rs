@@ -37,11 +37,16 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         "indices" => indices::indices(shared, request, &listed(shared, expression)?),
         "shards" => indices::shards(shared, request, &routed(shared, expression)),
         "segments" => indices::segments(shared, request, &broadcast(Expand::SHARDS, Block::Metadata)?),
-        // Every recovery is done.
-        "recovery" if request.flag("active_only") => {
-            broadcast(request.expand()?, Block::Read).map(|_| Table::new(page))?
+        "recovery" => {
+            let named = broadcast(request.expand()?, Block::Read)?;
+            // Every recovery is done.
+            let shown = if request.flag("active_only") {
+                &[]
+            } else {
+                named.as_slice()
+            };
+            indices::recovery(shared, shown)
         }
-        "recovery" => indices::recovery(shared, &broadcast(request.expand()?, Block::Read)?),
         "count" => {
             let mut row = Row::new(&time(shared));
             let count = count_matches(shared, request, expression)?;
