@@ -128,9 +128,22 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
     }
 }
 
+/// Returns whether the path of an action may name types. Of other actions, `/index/type/_action` is a document.
+fn has_types(action: &[&str]) -> bool {
+    matches!(
+        action,
+        ["_search" | "_validate" | "_warmer" | "_warmers", ..]
+            | ["_bulk" | "_count" | "_mapping" | "_mappings" | "_mget" | "_msearch" | "_mtermvectors" | "_query"]
+            | ["_search_shards" | "_termvector"]
+    )
+}
+
 /// Routes actions on indices and types.
 fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>) -> Result<Option<Answer>> {
     let Endpoint { indices, types, action } = *endpoint;
+    if types.is_some() && !has_types(action) {
+        return Ok(None);
+    }
     // Without names in the path, the parameters name them.
     let names = Some(indices)
         .filter(|names| !names.is_empty())
@@ -148,7 +161,7 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (&Method::DELETE, ["_search", "scroll"]) => scroll::clear(shared, request, None)?,
         (&Method::DELETE, ["_search", "scroll", ids]) => scroll::clear(shared, request, Some(ids))?,
         (_, ["_msearch"]) if reads => scroll::msearch(shared, request, named, types)?,
-        (_, ["_suggest"]) if reads && types_of_path.is_none() => suggest::suggest(shared, request, names)?,
+        (_, ["_suggest"]) if reads => suggest::suggest(shared, request, names)?,
         (_, ["_count"]) if reads => query::count(shared, request, names, types)?,
         (_, ["_validate", "query"]) if reads => query::validate(shared, request, names, types)?,
         (_, ["_search_shards"]) if reads => query::search_shards(shared, request, names)?,
@@ -163,11 +176,9 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (_, ["_refresh" | "_flush" | "_optimize"]) if reads => {
             indices::maintain(shared, request, names, action.first().unwrap_or(&""))?
         }
-        (&Method::GET, ["_upgrade"]) if types_of_path.is_none() => stats::upgrade(shared, request, names)?,
+        (&Method::GET, ["_upgrade"]) => stats::upgrade(shared, request, names)?,
         // All segments are of the newest version.
-        (&Method::POST, ["_upgrade"]) if types_of_path.is_none() => {
-            indices::maintain(shared, request, names, "_upgrade")?
-        }
+        (&Method::POST, ["_upgrade"]) => indices::maintain(shared, request, names, "_upgrade")?,
         (_, ["_cache", "clear"]) if reads => indices::maintain(shared, request, names, "_cache")?,
         (&Method::GET, ["_stats"]) => stats::stats(shared, request, names, request.param("metric"))?,
         (&Method::GET, ["_stats", metrics]) => stats::stats(shared, request, names, Some(metrics))?,
@@ -305,8 +316,10 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
         (_, ["_nodes", picked]) if get => nodes::info(shared, request, Some(picked), None),
         (_, ["_nodes", picked, metrics]) if get => nodes::info(shared, request, Some(picked), Some(metrics)),
         (_, ["_cat"]) if get => cat::list(),
-        (_, ["_cat", what]) if get => cat::cat(shared, request, what, None)?,
-        (_, ["_cat", what, rest]) if get => cat::cat(shared, request, what, Some(rest))?,
+        (_, ["_cat", page]) if get && cat::has_page(page, None) => cat::cat(shared, request, page, None)?,
+        (_, ["_cat", page, names]) if get && cat::has_page(page, Some(names)) => {
+            cat::cat(shared, request, page, Some(names))?
+        }
         (&Method::GET, ["_template"]) => templates::get(shared, request, request.param("name"))?,
         (&Method::GET, ["_template", name]) => templates::get(shared, request, Some(name))?,
         (&Method::HEAD, ["_template", name]) => templates::exists(shared, name),

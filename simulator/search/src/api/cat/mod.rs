@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::query::count_matches;
 use crate::cluster::{Block, Expand, Index, resolve};
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 use table::{Row, Table};
@@ -23,10 +23,20 @@ fn time(shared: &Shared) -> [(&'static str, String); 2] {
     [("epoch", seconds.to_string()), ("timestamp", clock)]
 }
 
-/// `GET /_cat/page[/names]`.
+/// Returns whether there is a page, of everything or of what has one of `names`.
+pub(crate) fn has_page(page: &str, names: Option<&str>) -> bool {
+    let is_asked = |listed: &str| match (listed.split_once('/'), names) {
+        (None, None) => listed == page,
+        (Some((listed, _)), Some(_)) => listed == page,
+        _ => false,
+    };
+    PAGES.iter().any(|listed| is_asked(listed))
+}
+
+/// `GET /_cat/page[/names]`, of a page that there is.
 pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Option<&str>) -> Result<Answer> {
     if request.flag("help") {
-        return check_page(page).and_then(|()| Table::new(page).answer(request));
+        return Table::new(page).answer(request);
     }
     if !matches!(page, "aliases" | "count" | "health" | "recovery") {
         request.check_duration("master_timeout")?;
@@ -60,10 +70,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
         "fielddata" => nodes::fielddata(shared, request, names.or(request.param("fields"))),
         "health" => one_row(page, health(shared)),
         "aliases" => aliases(shared, names)?,
-        _ => {
-            check_page(page)?;
-            Table::new(page)
-        }
+        _ => Table::new(page),
     };
     table.answer(request)
 }
@@ -86,15 +93,6 @@ fn routed(shared: &Shared, expression: &str) -> Vec<Arc<Index>> {
         is_named && !index.is_closed()
     });
     indices
-}
-
-/// Fails for an unknown page.
-fn check_page(page: &str) -> Result<()> {
-    if PAGES.contains(&page) {
-        Ok(())
-    } else {
-        Err(SearchError::illegal(format!("No feature for name [{page}]")))
-    }
 }
 
 fn one_row(page: &str, row: Row) -> Table {
