@@ -104,6 +104,11 @@ impl SearchError {
         SearchError::parse("End of query source reached but query is not complete.")
     }
 
+    /// A token where an element of a search, or its end, is expected. `name` is that of the member before.
+    pub(crate) fn unexpected(token: &str, name: &str) -> SearchError {
+        SearchError::parse(format!("Expected field name but got {token} \"{name}\""))
+    }
+
     /// A query that cannot be parsed.
     pub(crate) fn query(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "QueryParsingException", reason)

@@ -110,6 +110,23 @@ pub(crate) fn underivable_part(part: &[u8]) -> SearchError {
     ))
 }
 
+/// Returns the error for a token that the parser cannot convert to a number. `source` is what it parses.
+pub(crate) fn unreadable(reason: &str, source: &str) -> SearchError {
+    let reason = format!("{reason}\n at [Source: {source}; line: 1, column: 1]");
+    SearchError::new(400, "JsonParseException", reason)
+}
+
+/// Returns the error for a token that is no number.
+pub(crate) fn not_numeric(token: &str, source: &str) -> SearchError {
+    let reason = format!("Current token ({token}) not numeric, can not use numeric value accessors");
+    unreadable(&reason, source)
+}
+
+/// Name of the token of a boolean in errors of the parser.
+pub(crate) fn boolean_token(value: bool) -> &'static str {
+    if value { "VALUE_TRUE" } else { "VALUE_FALSE" }
+}
+
 /// Formats a number as Java's `Float.toString` and `Double.toString` do.
 pub(crate) fn java_number<N: Copy + Into<f64> + fmt::Debug + fmt::UpperExp>(number: N) -> String {
     let size = number.into().abs();

@@ -6,7 +6,6 @@ use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, all, refuse};
 use crate::error::Result;
 use crate::index::outer_docs;
-use crate::query::{parse_body, parse_filter};
 use crate::score::{END, Weight};
 
 /// `filter`, `filters`, `missing`, `global`.
@@ -104,9 +103,9 @@ pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_
                 let mapping = &searched.mapping;
                 let context = searched.index.context(mapping, scope.cluster);
                 let query = if is_filter {
-                    parse_filter(&context, filter)?
+                    context.parse_filter(filter)?
                 } else {
-                    parse_body(&context, filter)?
+                    context.parse_query(filter)?
                 };
                 let Some(shard) = searched.shard() else { continue };
                 let fresh = Weight::of(&query, &searched.view, shard, None, scope.budget)?;

@@ -16,8 +16,8 @@ pub(super) fn scalar<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value
     match value {
         Value::Null => Ok(None),
         Value::Array(items) => Err(match items.first() {
-            None => unexpected("END_ARRAY", key),
-            Some(first) => unexpected(token_of(first), "null"),
+            None => SearchError::unexpected("END_ARRAY", key),
+            Some(first) => SearchError::unexpected(token_of(first), "null"),
         }),
         Value::Object(members) => match members.keys().next() {
             None => Ok(None),
@@ -32,22 +32,13 @@ pub(super) fn unknown(name: &str) -> SearchError {
     SearchError::search(format!("No parser for element [{name}]"))
 }
 
-/// Returns the error for a token where an element, or its end, is expected. `name` is that of the member before.
-pub(super) fn unexpected(token: &str, name: &str) -> SearchError {
-    SearchError::parse(format!("Expected field name but got {token} \"{name}\""))
-}
-
 /// Returns the value of an element that is a number, or the text of one.
 ///
 /// # Errors
 /// Those of [`scalar`], and booleans.
 fn number<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
     match scalar(key, value)? {
-        Some(Value::Bool(flag)) => {
-            let token = flag.to_string().to_uppercase();
-            let reason = format!("Current token (VALUE_{token}) not numeric, can not use numeric value accessors");
-            Err(SearchError::new(400, "JsonParseException", reason))
-        }
+        Some(Value::Bool(flag)) => Err(json::not_numeric(json::boolean_token(*flag), "UNKNOWN")),
         value => Ok(value),
     }
 }
@@ -94,7 +85,7 @@ pub(super) fn objects(value: &Value) -> Result<impl Iterator<Item = (&String, &V
 pub(super) fn listed(key: &str, value: &Value) -> Result<Option<Vec<String>>> {
     match value {
         Value::String(name) => Ok(Some(vec![name.clone()])),
-        Value::Array(items) if items.iter().any(Value::is_array) => Err(unexpected("END_ARRAY", key)),
+        Value::Array(items) if items.iter().any(Value::is_array) => Err(SearchError::unexpected("END_ARRAY", key)),
         Value::Array(_) => Ok(Some(texts(value))),
         other => scalar(key, other).map(|_| None),
     }

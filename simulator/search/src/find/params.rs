@@ -99,7 +99,7 @@ impl SearchRequest {
         if let Some(query) = text("q") {
             self.query = QuerySource::text(query, params, limits)?;
             shown.insert("query".to_owned(), query_string_json(query, params));
-            elements.push(Element::Query);
+            elements.push(Element::Query(self.query.clone()));
         }
         for (name, setting) in [
             ("version", &mut self.version),

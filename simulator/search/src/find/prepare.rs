@@ -21,8 +21,7 @@ use crate::highlight;
 use crate::index::Shard;
 use crate::mapping::Mapping;
 use crate::query::{
-    Caching, Context, FilterClass, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_inner_hits,
-    parse_string,
+    Caching, Context, FilterClass, Query, QueryKind, ScoreFunction, label, parse_inner_hits, parse_string,
 };
 use crate::score::{Explained, Statistics, Weight};
 use crate::suggest;
@@ -34,15 +33,24 @@ pub(crate) fn prepare_query(
     types: &[String],
     filters: &[Value],
 ) -> Result<Query> {
-    restrict(context, parse_source(context, source)?, types, filters)
+    restrict(context, parse_source(context, source)?.0, types, filters)
 }
 
-/// Parses the query of a request. It matches nested objects as well as root documents.
-fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<Query> {
-    Ok(match source {
-        QuerySource::All => crate::query::QueryKind::All.into(),
+/// Parses the query of a request, which matches nested objects as well as root documents. Returns also the error for
+/// what is left of its body.
+fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, Option<SearchError>)> {
+    let query = match source {
+        QuerySource::All => QueryKind::All.into(),
         QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
-        QuerySource::Body(body) => parse_body(context, body)?,
+        QuerySource::Body(body) => {
+            let (query, left) = context.parse_query_element(body).map_err(|error| match error.kind {
+                "JsonParseException" => {
+                    SearchError::query(format!("[{}] Failed to parse", context.index)).caused_by(error)
+                }
+                _ => error,
+            })?;
+            return Ok((query.unwrap_or_else(|| QueryKind::Nothing.into()), left));
+        }
         QuerySource::Invalid(error) if error.kind == "QueryParsingException" => {
             return Err(SearchError {
                 reason: format!("[{}] {}", context.index, error.reason),
@@ -50,7 +58,8 @@ fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<Query> {
             });
         }
         QuerySource::Invalid(error) => return Err(error.clone()),
-    })
+    };
+    Ok((query, None))
 }
 
 /// Restricts a query to root documents, types and alias filters.
@@ -72,7 +81,7 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
         restrictions.push(context.root_documents().with_caching(Caching::Cached));
     }
     if !filters.is_empty() {
-        let parsed = filters.iter().map(|filter| parse_filter(context, filter));
+        let parsed = filters.iter().map(|filter| context.parse_filter(filter));
         let mut parsed = parsed.collect::<Result<Vec<_>>>()?;
         let count = parsed.len();
         restrictions.push(match (count, parsed.pop()) {
@@ -196,18 +205,16 @@ pub(crate) fn prepare(
                     progress.size = *size;
                     Ok(())
                 }
-                Element::Query => parse_source(&context, &request.query).and_then(|parsed| {
+                Element::Query(source) => parse_source(&context, source).and_then(|(parsed, left)| {
                     let weight = weigh(&parsed)?;
                     progress.query = Some(label(&parsed));
                     query = Some((parsed, weight));
-                    Ok(())
+                    left.map_or(Ok(()), Err)
                 }),
-                Element::PostFilter => request
-                    .post_filter
-                    .as_ref()
-                    .map(|filter| weigh(&parse_filter(&context, filter)?))
-                    .transpose()
-                    .map(|filter| post_filter = filter),
+                Element::PostFilter(body) => context.parse_filter_element(body).and_then(|(parsed, left)| {
+                    post_filter = parsed.as_ref().map(weigh).transpose()?;
+                    left.map_or(Ok(()), Err)
+                }),
                 Element::Sort => check_sort(&request.sort, &context),
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
@@ -243,7 +250,7 @@ pub(crate) fn prepare(
         parsed => {
             let query = match parsed {
                 Some((query, _)) => query,
-                None => parse_source(&context, &request.query)?,
+                None => parse_source(&context, &request.query)?.0,
             };
             let mut query = restrict(&context, query, &request.types, target.filters)?;
             if target.boost != 1.0 {
@@ -283,7 +290,7 @@ pub(crate) fn prepare(
         .iter()
         .map(|spec| {
             let filter = spec.nested_filter.as_ref();
-            filter.map(|filter| weigh(&parse_filter(&context, filter)?)).transpose()
+            filter.map(|filter| weigh(&context.parse_filter(filter)?)).transpose()
         })
         .collect::<Result<Vec<_>>>()?;
     let named = names

@@ -25,7 +25,7 @@ pub(crate) enum QuerySource {
 }
 
 /// Returns a query or filter without its further entries.
-pub(super) fn first_entry(query: &Value) -> Value {
+fn first_entry(query: &Value) -> Value {
     match query {
         Value::Object(query) => query.clone().into_iter().take(1).collect(),
         other => other.clone(),

@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::element;
-use crate::find::query_source::{QuerySource, first_entry};
+use crate::find::query_source::QuerySource;
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::SourceFilter;
 use crate::highlight;
@@ -28,8 +28,8 @@ use crate::script::Script;
 pub(crate) enum Element {
     From(i64),
     Size(i64),
-    Query,
-    PostFilter,
+    Query(QuerySource),
+    PostFilter(Value),
     Sort,
     Aggregations,
     Facets,
@@ -117,7 +117,6 @@ pub(crate) struct SearchRequest {
     pub(crate) query: QuerySource,
     /// Whether the hits are deleted.
     pub(crate) deletes: bool,
-    pub(crate) post_filter: Option<Value>,
     pub(crate) from: usize,
     /// Number of hits. Default: 10.
     pub(crate) size: Option<usize>,
@@ -238,10 +237,18 @@ impl SearchRequest {
     pub(crate) fn check(&self) -> Result<()> {
         let budget = &self.budget;
         budget.check_time()?;
-        self.query.check(budget)?;
-        self.post_filter
+        if self.sources.is_empty() {
+            self.query.check(budget)?;
+        }
+        for element in self.sources.iter().flat_map(|source| &source.elements) {
+            match element {
+                Element::Query(query) => query.check(budget)?,
+                Element::PostFilter(filter) => budget.query(filter)?,
+                _ => {}
+            }
+        }
+        self.rescore
             .iter()
-            .chain(&self.rescore)
             .chain(&self.inner_hits)
             .try_for_each(|body| budget.query(body))?;
         let patterns = |filter: &SourceFilter| filter.include.len() + filter.exclude.len();
@@ -314,21 +321,7 @@ impl SearchRequest {
             Ok(object) => {
                 for (key, value) in &object {
                     match self.read_element(key, value, limits) {
-                        Ok(element) => {
-                            let is_query = matches!(element, Some(Element::Query | Element::PostFilter));
-                            source.elements.extend(element);
-                            // A query has one key. Elasticsearch fails on a second one, because it expects the end of
-                            // the object.
-                            if let Some((second, inner)) = value
-                                .as_object()
-                                .filter(|_| is_query)
-                                .and_then(|query| query.iter().nth(1))
-                            {
-                                let error = element::unexpected(json::token_of(inner), second);
-                                source.elements.push(Element::Invalid(error));
-                                break;
-                            }
-                        }
+                        Ok(element) => source.elements.extend(element),
                         Err(error) => {
                             source.elements.push(Element::Invalid(error));
                             break;
@@ -351,8 +344,8 @@ impl SearchRequest {
         let yes = || Ok::<bool, SearchError>(element::scalar(key, value)?.is_some_and(truth));
         match key {
             "query" => {
-                self.query = QuerySource::Body(first_entry(value));
-                return Ok(Some(Element::Query));
+                self.query = QuerySource::Body(value.clone());
+                return Ok(Some(Element::Query(self.query.clone())));
             }
             "query_binary" | "queryBinary" => {
                 let bytes = value.as_str().and_then(|text| {
@@ -361,11 +354,10 @@ impl SearchRequest {
                 });
                 let body = json::object(&bytes.unwrap_or_default())?;
                 self.query = QuerySource::Body(Value::Object(body));
-                return Ok(Some(Element::Query));
+                return Ok(Some(Element::Query(self.query.clone())));
             }
             "filter" | "post_filter" | "postFilter" => {
-                self.post_filter = Some(first_entry(value));
-                return Ok(Some(Element::PostFilter));
+                return Ok(Some(Element::PostFilter(value.clone())));
             }
             "from" => {
                 let number = element::int(key, value)?;

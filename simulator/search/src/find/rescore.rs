@@ -10,7 +10,7 @@ use crate::find::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::top_docs::Candidate;
 use crate::json::number_of;
-use crate::query::{Context, Query, parse_body};
+use crate::query::{Context, Query};
 use crate::score::{Explained, Explanation, Weight};
 
 /// Number of the best hits of a shard that are rescored.
@@ -47,7 +47,10 @@ fn rescorers(request: &SearchRequest) -> impl Iterator<Item = Rescorer<'_>> {
 
 impl Rescorer<'_> {
     fn parsed(&self, cluster: &Cluster, searched: &Searched) -> Result<Query> {
-        parse_body(&searched.index.context(&searched.mapping, cluster), self.query)
+        searched
+            .index
+            .context(&searched.mapping, cluster)
+            .parse_query(self.query)
     }
 
     /// Combines two weighted scores.
@@ -97,7 +100,7 @@ pub(super) fn check_queries(request: &SearchRequest, context: &Context<'_>) -> R
         .rescore
         .iter()
         .filter_map(|settings| settings.get("query")?.get("rescore_query"));
-    queries.try_for_each(|query| parse_body(context, query).map(drop))
+    queries.try_for_each(|query| context.parse_query(query).map(drop))
 }
 
 /// Rescores the best hits of a shard and sorts them again.

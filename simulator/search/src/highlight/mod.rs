@@ -23,7 +23,7 @@ use crate::highlight::settings::{Settings, setting};
 use crate::index::View;
 use crate::json::java_text;
 use crate::mapping::{Field, Kind};
-use crate::query::{Context, Query, parse_body};
+use crate::query::{Context, Query};
 use crate::score::Rewriter;
 
 /// Input of the highlighting of a document.
@@ -108,7 +108,7 @@ pub(crate) fn check_queries(wanted: Option<&Value>, context: &Context<'_>) -> Re
         .into_iter()
         .chain(own.map(|(_, own)| own))
         .filter_map(|settings| setting(settings, "highlight_query"));
-    queries.try_for_each(|query| parse_body(context, query).map(drop))
+    queries.try_for_each(|query| context.parse_query(query).map(drop))
 }
 
 /// Highlights a document. Returns the fragments by field.
@@ -124,7 +124,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
         let own_query;
         let query = match setting(own, "highlight_query").or_else(|| setting(wanted, "highlight_query")) {
             Some(body) => {
-                own_query = parse_body(context, body)?;
+                own_query = context.parse_query(body)?;
                 &own_query
             }
             None => highlighting.query,

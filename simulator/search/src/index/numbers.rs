@@ -6,8 +6,11 @@ use serde_json::{Number, Value};
 
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
-use crate::json::{is_oversized_integer, java_number, whole};
+use crate::json::{boolean_token, is_oversized_integer, java_number, not_numeric, unreadable, whole};
 use crate::mapping::{FieldType, Kind, out_of_range, truth};
+
+/// What the parser of a document reads, in its errors.
+pub(super) const SOURCE: &str = "[B@1";
 
 /// Name of the Java class of a number, for error messages.
 fn class(kind: Kind) -> &'static str {
@@ -20,19 +23,6 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// Returns the error for a token that the parser cannot convert to a number.
-pub(super) fn unreadable(reason: &str) -> SearchError {
-    let reason = format!("{reason}\n at [Source: [B@1; line: 1, column: 1]");
-    SearchError::new(400, "JsonParseException", reason)
-}
-
-/// Returns the error for a token that is no number.
-pub(super) fn not_numeric(token: &str) -> SearchError {
-    unreadable(&format!(
-        "Current token ({token}) not numeric, can not use numeric value accessors"
-    ))
-}
-
 /// Encodes a value of a numeric field; the order of encoded values is that of the numbers. `text` is the value as text.
 ///
 /// # Errors
@@ -40,10 +30,7 @@ pub(super) fn not_numeric(token: &str) -> SearchError {
 pub(crate) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
     let coerces = field.setting("coerce").is_none_or(truth);
     match value {
-        Value::Bool(own) => {
-            let token = if *own { "VALUE_TRUE" } else { "VALUE_FALSE" };
-            Err(not_numeric(token))
-        }
+        Value::Bool(own) => Err(not_numeric(boolean_token(*own), SOURCE)),
         Value::String(_) if !coerces => {
             let reason = format!("{} value passed as String", class(field.kind));
             Err(SearchError::argument(reason))
@@ -117,9 +104,10 @@ pub(super) fn check_range(kind: Kind, number: &Number, literal: &str) -> Result<
     };
     match exceeded {
         None => Ok(()),
-        Some(range) => Err(unreadable(&format!(
-            "Numeric value ({literal}) out of range of {range}"
-        ))),
+        Some(range) => {
+            let reason = format!("Numeric value ({literal}) out of range of {range}");
+            Err(unreadable(&reason, SOURCE))
+        }
     }
 }
 

@@ -8,212 +8,235 @@ use base64::Engine;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::is_scalar;
-use crate::mapping::truth;
 use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
-use crate::query::dsl_parts::{
-    boost_of, check_keys, check_minimum, check_part, check_settings, has_no_value, minimum, number, parse_clauses,
-    parsing_error, replaced, unsupported, values, with_boost,
-};
+use crate::query::dsl_parts::{check_minimum, minimum, parsing_error, with_boost};
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
 use crate::query::join::{has_child, has_parent, nested};
+use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::text::too_many_clauses;
+use crate::query::tokens::{Token, Tokens};
 use crate::query::{Context, Occur, Query, QueryKind};
 
-/// Numeric settings. Their values can be numbers or strings.
-const NUMBERS: [&str; 15] = [
-    "boost",
-    "slop",
-    "phrase_slop",
-    "tie_breaker",
-    "cutoff_frequency",
-    "max_expansions",
-    "prefix_length",
-    "fuzzy_max_expansions",
-    "fuzzy_prefix_length",
-    "max_boost",
-    "negative_boost",
-    "min_term_freq",
-    "min_doc_freq",
-    "max_query_terms",
-    "max_doc_freq",
-];
-
-/// Parses a query of the DSL.
+/// Parses a query, whose first token is the current one. `None`: a query without content. Reads on to its end.
 ///
 /// # Errors
 /// A body that is not a query, or that is nested too deeply.
-pub(crate) fn parse_body(outer: &Context<'_>, body: &Value) -> Result<Query> {
+pub(super) fn parse_query(outer: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
     let context = &outer.nested()?;
-    let Value::Object(object) = body else {
-        return Err(parsing_error(
-            context,
-            "[_na] query malformed, must start with start_object",
-        ));
+    let malformed = |reason: &str| parsing_error(context, &format!("[_na] query malformed, {reason}"));
+    if !matches!(tokens.current(), Token::Object) && !matches!(tokens.advance(), Token::Object) {
+        return Err(malformed("must start with start_object"));
+    }
+    let Token::Name(name) = tokens.advance() else {
+        return Err(malformed("no field after start_object"));
     };
-    let first = object.iter().next();
-    let Some((name, inner)) = first.filter(|(_, inner)| inner.is_object() || inner.is_array()) else {
-        return Err(parsing_error(
-            context,
-            "[_na] query malformed, no field after start_object",
-        ));
-    };
-    let empty = Map::new();
-    let object = inner.as_object().unwrap_or(&empty);
-    check_numbers(name, object)?;
-    let query = match compound(context, name, object)? {
-        Some(query) => query,
-        None => leaf(context, name, inner)?,
-    };
-    context.name(object.get("_name").or_else(|| name_beside_value(name, object)), &query);
-    replaced(outer, body, query, parse_body)
+    if !matches!(tokens.advance(), Token::Object | Token::Array) {
+        return Err(malformed("no field after start_object"));
+    }
+    let query = query(context, name, tokens)?;
+    if matches!(tokens.current(), Token::EndObject | Token::EndArray) {
+        tokens.advance();
+    }
+    Ok(query)
 }
 
-/// Returns whether a query has its settings under the name of a field.
-fn is_of_field(query: &str) -> bool {
-    query.starts_with("match") && query != "match_all"
-        || matches!(
-            query,
-            "term" | "prefix" | "wildcard" | "regexp" | "fuzzy" | "range" | "common"
-        )
-}
-
-/// Returns `_name` from the settings under the name of a field.
-fn name_beside_value<'a>(query: &str, object: &'a Map<String, Value>) -> Option<&'a Value> {
-    object
-        .values()
-        .filter(|_| is_of_field(query))
-        .find_map(|settings| settings.get("_name"))
-}
-
-/// Checks that numeric settings are numbers.
-fn check_numbers(query: &str, object: &Map<String, Value>) -> Result<()> {
-    let malformed = |settings: &Map<String, Value>| {
-        let mut given = NUMBERS.iter().filter_map(|key| settings.get(*key)?.as_str());
-        given
-            .find(|text| text.trim().parse::<f64>().is_err())
-            .map(str::to_owned)
-    };
-    let found = if is_of_field(query) {
-        object.values().filter_map(Value::as_object).find_map(malformed)
-    } else {
-        malformed(object)
-    };
-    found.map_or(Ok(()), |text| Err(SearchError::float(&text)))
-}
-
-/// Parses a compound query. Returns `None` if `name` is not one.
-fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
-    let given = |key: &str| match object.get(key).filter(|part| !part.is_null()) {
-        Some(part) if is_scalar(part) => Err(unsupported(context, name, key)),
-        Some(part) => check_part(context, name, key, part).map(|()| Some(part)),
-        None => Ok(None),
-    };
-    let part = |key: &str| given(key)?.map(|part| context.parse_query(part)).transpose();
-    let filter = |key: &str| {
-        given(key)?
-            .filter(|part| part.as_object().is_none_or(|part| !part.is_empty()))
-            .map(|part| context.parse_filter(part))
-            .transpose()
-    };
+/// Parses the settings of the query `name`, whose first token is the current one.
+fn query(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
     let query = match name {
-        "match_all" => {
-            check_settings(context, (name, "query"), values(object), &["boost", "_name"])?;
-            match boost_of(object) {
-                1.0 => QueryKind::All.into(),
-                boost => Query::from(QueryKind::AllDocs).boosted(boost),
-            }
-        }
-        "bool" => boolean(context, object, parse_body, "query")?.fix_negative(),
-        "filtered" => {
-            let known = ["query", "filter", "strategy", "_name", "boost", "_cache", "_cache_key"];
-            check_keys(context, name, object, &known)?;
-            let query = part("query")?.unwrap_or_else(|| QueryKind::All.into());
-            let boost = boost_of(object);
-            match filter("filter")?.map(|filter| filter.cached_if(object)) {
-                // A filter that matches all documents is omitted.
-                None => query,
-                Some(filter) if filter.kind == QueryKind::All => query,
-                // All documents that match the filter have the same score.
-                Some(filter) if query.kind == QueryKind::All => filter.constant().boosted(query.boost * boost),
-                Some(filter) => with_boost(query.filtered(filter), boost),
-            }
-        }
-        "constant_score" => {
-            check_keys(
-                context,
-                name,
-                object,
-                &["query", "filter", "boost", "_name", "_cache", "_cache_key"],
-            )?;
-            let inner = match filter("filter")? {
-                Some(filter) => Some(filter.cached_if(object)),
-                // As a query, all documents are a constant-score query, too.
-                None => part("query")?.map(|query| match query.kind {
-                    QueryKind::All => query.constant(),
-                    _ => query,
-                }),
-            };
-            inner
-                .ok_or_else(|| parsing_error(context, "[constant_score] requires either 'filter' or 'query' element"))?
-                .constant()
-                .boosted(boost_of(object))
-        }
-        "dis_max" | "disMax" => {
-            check_keys(
-                context,
-                "dis_max",
-                object,
-                &["queries", "boost", "tie_breaker", "tieBreaker", "_name"],
-            )?;
-            let queries = object
-                .get("queries")
-                .ok_or_else(|| parsing_error(context, "[dis_max] requires 'queries' field"))?;
-            let queries = parse_clauses(context, queries, parse_body)?;
-            let tie = number(object.get("tie_breaker").or_else(|| object.get("tieBreaker"))).unwrap_or(0.0);
-            Query::from(QueryKind::DisjunctionMax { queries, tie }).boosted(boost_of(object))
-        }
-        "boosting" => {
-            check_keys(
-                context,
-                name,
-                object,
-                &["positive", "negative", "negative_boost", "negativeBoost", "boost"],
-            )?;
-            let missing =
-                |what: &str| parsing_error(context, &format!("[boosting] query requires '{what}' query to be set'"));
-            let negative_boost = object.get("negative_boost").or_else(|| object.get("negativeBoost"));
-            Query::from(QueryKind::Boosting {
-                positive: Box::new(part("positive")?.ok_or_else(|| missing("positive"))?),
-                // It has no score.
-                negative: Box::new(part("negative")?.ok_or_else(|| missing("negative"))?.boosted(0.0)),
-                is_rewritten: false,
-                factor: number(negative_boost).ok_or_else(|| {
-                    parsing_error(
-                        context,
-                        "[boosting] query requires 'negative_boost' to be set to be a positive value'",
-                    )
-                })?,
-            })
-            .boosted(boost_of(object))
-        }
-        "function_score" | "functionScore" => function_score(context, object)?,
-        "wrapper" => parse_body(context, &unwrap(context, object)?)?,
-        "template" => parse_body(context, &templated(context, object)?)?,
-        "nested" => nested(context, object)?,
-        "has_child" | "hasChild" => has_child(context, "has_child", object)?,
-        "top_children" | "topChildren" => has_child(context, "top_children", object)?,
-        "has_parent" | "hasParent" => has_parent(context, object)?,
-        "indices" => indices(context, object, parse_body, "query")?,
-        _ => match span(context, name, object)? {
+        "match_all" => match_all(context, tokens)?,
+        "bool" => boolean(context, tokens)?,
+        "filtered" => filtered(context, tokens)?,
+        "constant_score" => return constant_score(context, tokens),
+        "dis_max" | "disMax" => return dis_max(context, tokens),
+        "boosting" => boosting(context, tokens)?,
+        "indices" => return indices(context, tokens),
+        "nested" => named(context, nested(context, tokens, "query")?),
+        "has_child" | "hasChild" => named(context, has_child(context, tokens, "has_child", "query")?),
+        "top_children" | "topChildren" => named(context, has_child(context, tokens, "top_children", "query")?),
+        "has_parent" | "hasParent" => named(context, has_parent(context, tokens, "query")?),
+        "function_score" | "functionScore" => function_score(context, tokens)?,
+        "wrapper" => whole(tokens, |object| context.parse_query(&unwrap(context, object)?))?,
+        "template" => whole(tokens, |object| context.parse_query(&templated(context, object)?))?,
+        _ => match span(context, name, tokens)? {
             Some(query) => query,
-            None => return similar(context, name, object),
+            None => match similar(context, name, tokens)? {
+                Some(query) => query,
+                None => leaf(context, name, tokens)?,
+            },
         },
     };
     Ok(Some(query))
+}
+
+/// Records a query under the name in its settings.
+fn named(context: &Context<'_>, (query, settings): (Query, Settings)) -> Query {
+    settings.named(context, query)
+}
+
+/// Parses the settings of a query as a whole.
+pub(super) fn whole<T>(tokens: &mut Tokens<'_>, parse: impl FnOnce(&Map<String, Value>) -> Result<T>) -> Result<T> {
+    match tokens.whole().and_then(Value::as_object) {
+        Some(object) => parse(object),
+        None => parse(&Map::new()),
+    }
+}
+
+fn match_all(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[match_all] query",
+        settings: &[(&["boost"], Setting::Float), (&["_name"], Setting::Scalar)],
+        refused: &[Refused::Value],
+    };
+    let settings = form.read(context, tokens)?;
+    let query = match settings.boost() {
+        1.0 => QueryKind::All.into(),
+        boost => Query::from(QueryKind::AllDocs).boosted(boost),
+    };
+    Ok(settings.named(context, query))
+}
+
+fn filtered(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[filtered] query",
+        settings: &[
+            (&["query"], Setting::Query),
+            (&["filter"], Setting::Filter),
+            (&["boost"], Setting::Float),
+            (&["_cache"], Setting::Flag),
+            (&["strategy"], Setting::Scalar),
+            (&["_name"], Setting::Scalar),
+            (&["_cache_key", "_cacheKey"], Setting::Scalar),
+        ],
+        refused: &[Refused::Object, Refused::Value],
+    };
+    let settings = form.read(context, tokens)?;
+    if let Some(strategy) = settings.text("strategy").filter(|strategy| !is_strategy(strategy)) {
+        let reason = format!("[filtered] strategy value not supported [{strategy}]");
+        return Err(parsing_error(context, &reason));
+    }
+    let Some(query) = settings
+        .parsed("query")
+        .map_or_else(|| Some(QueryKind::All.into()), |query| query.cloned())
+    else {
+        return Ok(QueryKind::Nothing.into());
+    };
+    let boost = settings.boost();
+    let filter = settings.parsed("filter").flatten().cloned();
+    Ok(match filter.map(|filter| filter.cached_if(settings.values())) {
+        // A filter that matches all documents is omitted.
+        None => query,
+        Some(filter) if filter.kind == QueryKind::All => query,
+        // All documents that match the filter have the same score.
+        Some(filter) if query.kind == QueryKind::All => filter.constant().boosted(query.boost * boost),
+        Some(filter) => settings.named(context, with_boost(query.filtered(filter), boost)),
+    })
+}
+
+/// Returns whether a text names a way to run a filtered query. It has no effect on what the query matches.
+fn is_strategy(text: &str) -> bool {
+    const KNOWN: [&str; 9] = [
+        "query_first",
+        "queryFirst",
+        "random_access_always",
+        "randomAccessAlways",
+        "leap_frog",
+        "leapFrog",
+        "leap_frog_query_first",
+        "leapFrogQueryFirst",
+        "leap_frog_filter_first",
+    ];
+    let threshold = text
+        .strip_prefix("random_access_")
+        .or(text.strip_prefix("randomAccess"));
+    KNOWN.contains(&text) || threshold.is_some_and(|threshold| threshold.parse::<i32>().is_ok())
+}
+
+fn constant_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+    let form = Form {
+        name: "[constant_score] query",
+        settings: &[
+            (&["query"], Setting::Query),
+            (&["filter"], Setting::Filter),
+            (&["boost"], Setting::Float),
+            (&["_cache"], Setting::Flag),
+            (&["_cache_key", "_cacheKey"], Setting::Scalar),
+        ],
+        refused: &[Refused::Object, Refused::Value],
+    };
+    let settings = form.read(context, tokens)?;
+    let inner = match (settings.parsed("filter"), settings.parsed("query")) {
+        (None, None) => {
+            let reason = "[constant_score] requires either 'filter' or 'query' element";
+            return Err(parsing_error(context, reason));
+        }
+        (Some(Some(filter)), _) => filter.clone().cached_if(settings.values()),
+        // As a query, all documents are a constant-score query, too.
+        (_, Some(Some(query))) if query.kind == QueryKind::All => query.clone().constant(),
+        (_, Some(Some(query))) => query.clone(),
+        _ => return Ok(None),
+    };
+    Ok(Some(inner.constant().boosted(settings.boost())))
+}
+
+fn dis_max(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+    let form = Form {
+        name: "[dis_max] query",
+        settings: &[
+            (&["queries"], Setting::Queries),
+            (&["boost"], Setting::Float),
+            (&["tie_breaker", "tieBreaker"], Setting::Float),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Object, Refused::Array, Refused::Value, Refused::Null],
+    };
+    let settings = form.read(context, tokens)?;
+    if !settings.has("queries") {
+        return Err(parsing_error(context, "[dis_max] requires 'queries' field"));
+    }
+    let (tie, boost) = (settings.float("tie_breaker").unwrap_or(0.0), settings.boost());
+    let name = settings.get("_name").cloned();
+    let queries: Vec<Query> = settings.into_parsed().map(|(_, query)| query).collect();
+    if queries.is_empty() {
+        return Ok(None);
+    }
+    let query = Query::from(QueryKind::DisjunctionMax { queries, tie }).boosted(boost);
+    context.name(name.as_ref(), &query);
+    Ok(Some(query))
+}
+
+fn boosting(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[boosting] query",
+        settings: &[
+            (&["positive"], Setting::Query),
+            (&["negative"], Setting::Query),
+            (&["negative_boost", "negativeBoost"], Setting::Float),
+            (&["boost"], Setting::Float),
+        ],
+        refused: &[Refused::Object, Refused::Value],
+    };
+    let settings = form.read(context, tokens)?;
+    let part = |key: &str| match settings.parsed(key) {
+        Some(query) => Ok(query.cloned().unwrap_or_else(|| QueryKind::Nothing.into())),
+        None => {
+            let reason = format!("[boosting] query requires '{key}' query to be set'");
+            Err(parsing_error(context, &reason))
+        }
+    };
+    let (positive, negative) = (part("positive")?, part("negative")?);
+    let factor = settings.float("negative_boost").filter(|factor| *factor != -1.0);
+    Ok(Query::from(QueryKind::Boosting {
+        positive: Box::new(positive),
+        // It has no score.
+        negative: Box::new(negative.boosted(0.0)),
+        is_rewritten: false,
+        factor: factor
+            .ok_or_else(|| parsing_error(context, "[boosting] query requires 'negative_boost' to be set'"))?,
+    })
+    .boosted(settings.boost()))
 }
 
 /// Renders the query of a `template`.
@@ -247,98 +270,128 @@ pub(super) fn unwrap(context: &Context<'_>, object: &Map<String, Value>) -> Resu
 }
 
 /// Parses `indices`: one query for the named indices, another one for the others.
-pub(super) fn indices(
-    context: &Context<'_>,
-    object: &Map<String, Value>,
-    parse: fn(&Context<'_>, &Value) -> Result<Query>,
-    kind: &str,
-) -> Result<Query> {
-    let names = ["indices", "index"]
-        .iter()
-        .find_map(|key| object.get(*key))
-        .map(crate::find::names)
-        .ok_or_else(|| parsing_error(context, "[indices] requires 'indices' or 'index' element"))?;
-    let inner = object
-        .get(kind)
-        .ok_or_else(|| parsing_error(context, &format!("[indices] requires '{kind}' element")))?;
-    if names.iter().any(|name| crate::pattern::matches(name, context.index)) {
-        return parse(context, inner);
-    }
-    match object.get(&format!("no_match_{kind}")) {
-        None => Ok(QueryKind::All.into()),
-        Some(Value::String(text)) if text == "none" => Ok(QueryKind::Nothing.into()),
-        Some(Value::String(_)) => Ok(QueryKind::All.into()),
-        Some(other) => parse(context, other),
-    }
+fn indices(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+    let form = Form {
+        name: "[indices] query",
+        settings: &[
+            (&["query"], Setting::Query),
+            (&["no_match_query"], Setting::Query),
+            (&["indices"], Setting::List),
+            (&["index"], Setting::Scalar),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Object, Refused::Array, Refused::Value],
+    };
+    of_indices(context, tokens, &form, "query")
 }
 
-/// Parses `bool`, of queries or of filters.
-pub(super) fn boolean(
+/// Parses `indices` as a query or filter.
+pub(super) fn of_indices(
     context: &Context<'_>,
-    object: &Map<String, Value>,
-    parse: fn(&Context<'_>, &Value) -> Result<Query>,
+    tokens: &mut Tokens<'_>,
+    form: &Form<'_>,
     kind: &str,
-) -> Result<Query> {
-    let mut clauses = Vec::new();
-    let mut minimum_should_match = None;
-    let mut coord = true;
-    for (key, value) in object {
-        let occur = match key.as_str() {
-            "must" => Occur::Must,
-            "should" => Occur::Should,
-            "must_not" | "mustNot" => Occur::MustNot,
-            "minimum_should_match" | "minimumShouldMatch" | "minimum_number_should_match" if kind == "query" => {
-                check_minimum(value)?;
-                minimum_should_match = Some(value.clone());
-                continue;
-            }
-            "disable_coord" | "disableCoord" if kind == "query" => {
-                coord = !truth(value);
-                continue;
-            }
-            "boost" | "adjust_pure_negative" if kind == "query" => continue,
-            "_name" => continue,
-            "_cache" | "_cache_key" | "_cacheKey" if kind == "filter" => continue,
-            // Elasticsearch has another text for arrays.
-            other if value.is_array() && kind == "query" => {
-                return Err(parsing_error(
-                    context,
-                    &format!("bool query does not support [{other}]"),
-                ));
-            }
-            other => {
-                return Err(parsing_error(
-                    context,
-                    &format!("[bool] {kind} does not support [{other}]"),
-                ));
-            }
-        };
-        if !matches!(value, Value::Object(_) | Value::Array(_)) || !has_no_value(value) {
-            return Err(parsing_error(
-                context,
-                &format!("[bool] {kind} does not support [{key}]"),
-            ));
+) -> Result<Option<Query>> {
+    let no_match = format!("no_match_{kind}");
+    let mut settings = Settings::default();
+    let (mut name, mut otherwise) = (None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => name = Some(own),
+            Token::Value(text) if name == Some(&no_match) => match text.as_str() {
+                Some("all") => otherwise = Some(QueryKind::All.into()),
+                Some("none") => otherwise = Some(QueryKind::Nothing.into()),
+                _ => {}
+            },
+            _ => form.read_member(context, tokens, name, &mut settings)?,
         }
-        clauses.extend(
-            parse_clauses(context, value, parse)?
-                .into_iter()
-                .map(|query| (occur, query)),
-        );
     }
-    if clauses.len() > context.max_clauses {
-        return Err(too_many_clauses(context.max_clauses));
+    let names = settings
+        .get("indices")
+        .or(settings.get("index"))
+        .map(crate::find::names);
+    let inner = settings
+        .parsed(kind)
+        .ok_or_else(|| parsing_error(context, &format!("[indices] requires '{kind}' element")))?;
+    let names = names.ok_or_else(|| parsing_error(context, "[indices] requires 'indices' or 'index' element"))?;
+    let query = match names.iter().any(|name| crate::pattern::matches(name, context.index)) {
+        true => inner.cloned(),
+        false => match settings.parsed(&no_match) {
+            Some(other) => other.cloned(),
+            None => Some(otherwise.unwrap_or_else(|| QueryKind::All.into())),
+        },
+    };
+    Ok(query.map(|query| settings.named(context, query)))
+}
+
+fn boolean(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[bool] query",
+        settings: &[
+            (&["must"], Setting::Queries),
+            (&["should"], Setting::Queries),
+            (&["must_not", "mustNot"], Setting::Queries),
+            (&["disable_coord", "disableCoord"], Setting::Flag),
+            (
+                &[
+                    "minimum_should_match",
+                    "minimumShouldMatch",
+                    "minimum_number_should_match",
+                ],
+                Setting::Scalar,
+            ),
+            (&["boost"], Setting::Float),
+            (&["adjust_pure_negative", "adjustPureNegative"], Setting::Flag),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Object, Refused::Value],
+    };
+    let mut settings = Settings::default();
+    let mut name = None;
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => name = Some(own),
+            // Elasticsearch has another text for arrays.
+            Token::Array if !matches!(name, Some("must" | "should" | "must_not" | "mustNot")) => {
+                let reason = format!("bool query does not support [{}]", name.unwrap_or("null"));
+                return Err(parsing_error(context, &reason));
+            }
+            _ => form.read_member(context, tokens, name, &mut settings)?,
+        }
     }
+    let wanted = settings.get("minimum_should_match").cloned();
+    wanted.as_ref().map_or(Ok(()), check_minimum)?;
+    let (boost, coord) = (settings.boost(), !settings.flag("disable_coord").unwrap_or(false));
+    let named = settings.get("_name").cloned();
+    let clauses = clauses(context, settings)?;
     if clauses.is_empty() {
         return Ok(QueryKind::All.into());
     }
     let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-    // Of the `should` clauses of a filter, one must match.
-    let default = usize::from(kind == "filter" && optional > 0);
-    let minimum_should_match = minimum_should_match.map_or(default, |wanted| minimum(&wanted, optional));
-    Ok(Query::from(QueryKind::Bool {
+    let query = Query::from(QueryKind::Bool {
         clauses,
-        minimum_should_match,
+        minimum_should_match: wanted.map_or(0, |wanted| minimum(&wanted, optional)),
         coord,
     })
-    .boosted(boost_of(object)))
+    .boosted(boost)
+    .fix_negative();
+    context.name(named.as_ref(), &query);
+    Ok(query)
+}
+
+/// The clauses of a boolean query or filter.
+pub(super) fn clauses(context: &Context<'_>, settings: Settings) -> Result<Vec<(Occur, Query)>> {
+    let clauses = settings.into_parsed().map(|(key, query)| {
+        let occur = match key {
+            "must" => Occur::Must,
+            "should" => Occur::Should,
+            _ => Occur::MustNot,
+        };
+        (occur, query)
+    });
+    let clauses: Vec<_> = clauses.collect();
+    match clauses.len() > context.max_clauses {
+        true => Err(too_many_clauses(context.max_clauses)),
+        false => Ok(clauses),
+    }
 }

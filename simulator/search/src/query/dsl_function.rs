@@ -9,26 +9,16 @@ use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::json::number_of;
 use crate::mapping::{DataUse, Kind};
-use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of};
+use crate::query::dsl_parts::{number, parsing_error, text_of};
 use crate::query::function::Decay;
+use crate::query::reader::{Form, Setting, Settings, float_of};
+use crate::query::tokens::{Token, Tokens};
 use crate::query::{
     Context, Function, FunctionSettings, GeoPoint, Modifier, Origin, Query, QueryField, QueryKind, ScoreFunction,
     metres,
 };
 use crate::script::Script;
 use crate::ties::java_hash;
-
-const FUNCTIONS: [&str; 9] = [
-    "field_value_factor",
-    "fieldValueFactor",
-    "gauss",
-    "exp",
-    "linear",
-    "random_score",
-    "randomScore",
-    "script_score",
-    "scriptScore",
-];
 
 /// Parses `score_mode` or `boost_mode`: one of `modes`.
 fn mode(context: &Context<'_>, name: &str, value: &Value, modes: &[&str]) -> Result<String> {
@@ -49,113 +39,163 @@ fn unknown_modifier(name: &str) -> SearchError {
 }
 
 /// Parses `function_score`.
-pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let mut query = None;
-    let mut filter = None;
-    let mut settings = FunctionSettings::default();
-    let mut functions = Vec::new();
-    let mut weight = None;
-    for (key, value) in object {
-        match key.as_str() {
-            "query" => query = Some(context.parse_query(value)?),
-            "filter" => filter = Some(context.parse_filter(value)?),
-            "score_mode" | "scoreMode" => {
-                settings.score_mode = mode(
-                    context,
-                    "score_mode",
-                    value,
-                    &["avg", "max", "min", "sum", "multiply", "first"],
-                )?;
-            }
-            "boost_mode" | "boostMode" => {
-                let modes = ["avg", "max", "min", "sum", "multiply", "replace"];
-                settings.boost_mode = mode(context, "boost_mode", value, &modes)?;
-            }
-            "max_boost" | "maxBoost" => settings.max_boost = number(Some(value)).unwrap_or(f32::MAX),
-            "min_score" | "minScore" => settings.min_score = number(Some(value)),
-            "boost" | "_name" => {}
-            "weight" => weight = number(Some(value)),
-            "boost_factor" | "boostFactor" => {
-                functions.push(ScoreFunction::of(boost_factor(value)));
-            }
-            "functions" => {
-                for item in value.as_array().into_iter().flatten() {
-                    functions.push(element(context, item)?);
+pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form::of_any(
+        "[function_score] query",
+        &[
+            (&["score_mode", "scoreMode"], Setting::Scalar),
+            (&["boost_mode", "boostMode"], Setting::Scalar),
+            (&["max_boost", "maxBoost"], Setting::Float),
+            (&["min_score", "minScore"], Setting::Float),
+            (&["boost"], Setting::Float),
+            (&["_name"], Setting::Scalar),
+        ],
+    );
+    let (mut query, mut filter) = (None, None);
+    let (mut read, mut functions, mut key) = (Settings::default(), Vec::new(), "");
+    // How the request names what it has: one function, or several.
+    let (mut single, mut has_several) = (None, false);
+    while let Some(token) = tokens.within_object() {
+        match (token, key) {
+            (Token::Name(own), _) => key = own,
+            (_, "query") => query = Some(context.query_at(tokens)?),
+            (_, "filter") => filter = Some(context.filter_at(tokens)?),
+            (_, "functions") => {
+                if let Some(single) = single {
+                    return Err(both_kinds(single, "\"functions\": [...]"));
                 }
+                has_several = true;
+                functions.extend(several(context, tokens)?);
             }
-            name if FUNCTIONS.contains(&name) => functions.push(ScoreFunction::of(function(context, name, value)?)),
-            other => {
-                return Err(parsing_error(
-                    context,
-                    &format!("No function with the name [{other}] is registered."),
-                ));
+            _ if form.has_value(Some(key)) => form.read_member(context, tokens, Some(key), &mut read)?,
+            (_, name) => {
+                if has_several {
+                    return Err(both_kinds("\"functions\": [...]", &format!("\"{name}\"")));
+                }
+                if let Some(single) = single {
+                    return Err(SearchError::parse(format!(
+                        "Found function {} already, now encountering \"{name}\". Use functions[{{...}},...] if you \
+                         want to define several functions.",
+                        str::trim_matches(single, '"')
+                    )));
+                }
+                functions.push(one(context, name, tokens)?);
+                single = Some(name);
             }
         }
     }
-    if let Some(weight) = weight {
-        match functions.first_mut() {
-            Some(function) => function.weight = Some(function.weight_factor() * weight),
-            None => functions.push(ScoreFunction::factor(weight)),
-        }
+    let mut settings = FunctionSettings {
+        max_boost: read.float("max_boost").unwrap_or(f32::MAX),
+        min_score: read.float("min_score"),
+        ..FunctionSettings::default()
+    };
+    if let Some(own) = read.get("score_mode") {
+        let modes = ["avg", "max", "min", "sum", "multiply", "first"];
+        settings.score_mode = mode(context, "score_mode", own, &modes)?;
+    }
+    if let Some(own) = read.get("boost_mode") {
+        let modes = ["avg", "max", "min", "sum", "multiply", "replace"];
+        settings.boost_mode = mode(context, "boost_mode", own, &modes)?;
     }
     let query = match (query, filter) {
-        (Some(query), _) => query,
-        (None, Some(filter)) => filter.constant(),
-        (None, None) => QueryKind::All.into(),
+        (Some(query), _) => query.unwrap_or_else(|| QueryKind::Nothing.into()),
+        (None, Some(Some(filter))) => filter.constant(),
+        (None, _) => QueryKind::All.into(),
     };
-    Ok(Query::from(QueryKind::Functions {
+    let query = Query::from(QueryKind::Functions {
         query: Box::new(query),
         functions,
         settings,
     })
-    .boosted(boost_of(object)))
+    .boosted(read.boost());
+    Ok(read.named(context, query))
+}
+
+/// Returns the error for a request with one function and several.
+fn both_kinds(found: &str, other: &str) -> SearchError {
+    let found = if found.starts_with('"') {
+        found.to_owned()
+    } else {
+        format!("\"{found}\"")
+    };
+    SearchError::parse(format!(
+        "You can either define \"functions\":[...] or a single function, not both. Found {found} already, now \
+         encountering {other}."
+    ))
+}
+
+/// Parses the only function of a query.
+fn one(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<ScoreFunction> {
+    match name {
+        "weight" => Ok(ScoreFunction::factor(float_of(tokens)?)),
+        "boost_factor" | "boostFactor" => Ok(ScoreFunction::of(Function::Boost(float_of(tokens)?))),
+        _ => {
+            let value = tokens.whole().unwrap_or(&Value::Null);
+            Ok(ScoreFunction::of(function(context, name, value)?))
+        }
+    }
+}
+
+/// Parses the elements of `functions`.
+fn several(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<ScoreFunction>> {
+    let mut functions = Vec::new();
+    while let Some(token) = tokens.within_array() {
+        if !matches!(token, Token::Object) {
+            let reason = "function_score: malformed query, expected a START_OBJECT while parsing functions but got a";
+            return Err(parsing_error(context, &format!("{reason} {}", tokens.kind())));
+        }
+        functions.push(element(context, tokens)?);
+        if functions.len() > context.max_clauses {
+            return Err(crate::query::text::too_many_clauses(context.max_clauses));
+        }
+    }
+    Ok(functions)
 }
 
 /// Parses an element of `functions`.
-fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
+fn element(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<ScoreFunction> {
     let mut parsed = ScoreFunction::of(Function::One);
-    let mut found = false;
-    for (key, value) in item.as_object().into_iter().flatten() {
-        match key.as_str() {
-            "filter" => parsed.filter = Some(context.parse_filter(value)?),
-            "weight" => {
-                parsed.weight = number(Some(value));
-                found = true;
+    let (mut is_found, mut key) = (false, "");
+    while let Some(token) = tokens.within_object() {
+        match (token, key) {
+            (Token::Name(own), _) => key = own,
+            (_, "filter") => parsed.filter = context.filter_at(tokens)?,
+            (_, "weight") => {
+                parsed.weight = Some(float_of(tokens)?);
+                is_found = true;
             }
-            "boost_factor" | "boostFactor" => {
-                parsed.function = boost_factor(value);
-                found = true;
+            (_, "boost_factor" | "boostFactor") => {
+                parsed.function = Function::Boost(float_of(tokens)?);
+                is_found = true;
             }
-            name if FUNCTIONS.contains(&name) => {
+            (_, name) => {
+                let value = tokens.whole().unwrap_or(&Value::Null);
                 parsed.function = function(context, name, value)?;
-                found = true;
-            }
-            other => {
-                return Err(parsing_error(
-                    context,
-                    &format!("No function with the name [{other}] is registered."),
-                ));
+                is_found = true;
             }
         }
     }
-    if matches!(parsed.function, Function::Boost(_)) && item.get("weight").is_some() {
+    if matches!(parsed.function, Function::Boost(_)) && parsed.weight.is_some() {
         let reason = "'boost_factor' and 'weight' cannot be used together. Use 'weight'.";
         return Err(SearchError::illegal(reason));
     }
-    if found {
+    if is_found {
         Ok(parsed)
     } else {
         Err(SearchError::parse("an entry in functions list is missing a function."))
     }
 }
 
-fn boost_factor(value: &Value) -> Function {
-    Function::Boost(number(Some(value)).unwrap_or(1.0))
-}
-
 fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function> {
     match name {
         "random_score" | "randomScore" => {
+            let mut keys = value.as_object().into_iter().flat_map(Map::keys);
+            if let Some(key) = keys.find(|key| *key != "seed") {
+                return Err(parsing_error(
+                    context,
+                    &format!("random_score query does not support [{key}]"),
+                ));
+            }
             let seed = match value.get("seed") {
                 Some(Value::String(text)) => java_hash(text),
                 Some(seed) => seed_of(seed.as_i64().unwrap_or_default()),
@@ -178,6 +218,13 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                     format!("Unable to find a field mapper for field [{name}]"),
                 )
             })?;
+            if let Some((key, _)) = value
+                .as_object()
+                .and_then(|object| object.iter().find(|(_, value)| value.is_array() || value.is_object()))
+            {
+                let reason = format!("[field_value_factor] field '{key}' does not support lists or objects");
+                return Err(parsing_error(context, &reason));
+            }
             let known = ["field", "factor", "modifier"];
             let mut keys = value.as_object().into_iter().flat_map(Map::keys);
             if let Some(key) = keys.find(|key| !known.contains(&key.as_str())) {
@@ -187,16 +234,23 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             if let Some(data) = context.mapping.field_data(&name) {
                 data.cast(&name, DataUse::Numbers)?;
             }
-            let modifier = value.get("modifier").and_then(Value::as_str).unwrap_or("none");
+            let modifier = value
+                .get("modifier")
+                .filter(|modifier| !modifier.is_null())
+                .map_or_else(|| "none".to_owned(), text_of);
             Ok(Function::FieldValue {
                 field: QueryField::of(field),
                 floating: field.field_type.kind.is_floating(),
                 factor: number(value.get("factor")).unwrap_or(1.0),
-                modifier: Modifier::parse(modifier).ok_or_else(|| unknown_modifier(modifier))?,
+                modifier: Modifier::parse(&modifier).ok_or_else(|| unknown_modifier(&modifier))?,
             })
         }
         "script_score" | "scriptScore" => Ok(Function::Script(Script::parse(value)?.mapped(context.mapping)?)),
-        shape => decay(context, shape, value),
+        "gauss" | "exp" | "linear" => decay(context, name, value),
+        other => {
+            let reason = format!("No function with the name [{other}] is registered.");
+            Err(parsing_error(context, &reason))
+        }
     }
 }
 
@@ -213,7 +267,8 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
     let (name, settings) = value
         .as_object()
         .and_then(|object| object.iter().find(|(key, _)| *key != "multi_value_mode"))
-        .ok_or_else(malformed)?;
+        .and_then(|(name, settings)| Some((name, settings.as_object()?)))
+        .ok_or_else(|| SearchError::parse("Malformed score function score parameters."))?;
     let field = context
         .mapped(name)
         .ok_or_else(|| parsing_error(context, &format!("Unknown field [{name}]")))?;
@@ -253,15 +308,17 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
         Some(value) => Origin::Number(number_of(value).ok_or_else(malformed)?),
         None => {
             return Err(SearchError::parse(
-                "Both origin and scale must be set for numeric fields.",
+                "Both scale and origin must be set for numeric fields.",
             ));
         }
     };
     let scale = length("scale")?.ok_or_else(|| {
         SearchError::parse(if is_point {
             "origin and scale must be set for geo fields."
+        } else if dates {
+            "scale must be set for date fields."
         } else {
-            "Both origin and scale must be set for numeric fields."
+            "Both scale and origin must be set for numeric fields."
         })
     })?;
     let share = settings.get("decay").and_then(number_of).unwrap_or(0.5);

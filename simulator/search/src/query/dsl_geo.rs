@@ -5,9 +5,10 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::{is_scalar, token_of};
 use crate::mapping::{Field, Kind, geohash_levels, truth};
 use crate::query::dsl_parts::{parsing_error, text_of};
-use crate::query::geo::{MAX_GEOHASH_LENGTH, metres, neighbors};
+use crate::query::geo::{MAX_GEOHASH_LENGTH, is_geohash_character, metres, neighbors};
 use crate::query::value::term;
 use crate::query::{Caching, Context, DistanceType, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
 
@@ -37,15 +38,41 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         "coerce",
         "validation_method",
     ];
-    let field = object.iter().find(|(key, _)| !SETTINGS.contains(&key.as_str()));
-    let (path, value) = field.ok_or_else(|| parsing_error(context, &format!("[{name}] filter malformed, no field")))?;
-    // The point can also be given by the sub-fields of the field.
-    let path = path
-        .trim_end_matches(".lat")
-        .trim_end_matches(".lon")
-        .trim_end_matches(".geohash");
-    let field = point_field(context, path)?;
+    // Objects and arrays are points, whatever their name is.
+    let is_setting = |key: &str, value: &Value| SETTINGS.contains(&key) && !value.is_object() && !value.is_array();
+    let mut members = object.iter().filter(|(key, value)| !is_setting(key, value));
+    let (path, value, center) = match name {
+        "geo_distance" | "geo_distance_range" => {
+            let (path, center) = place(context, name, members)?.ok_or_else(SearchError::null_pointer)?;
+            (path, &Value::Null, center)
+        }
+        "geo_polygon" => {
+            let (path, value) = members
+                .next()
+                .ok_or_else(|| parsing_error(context, "no points defined for geo_polygon filter"))?;
+            check_polygon(context, path, value)?;
+            (path.as_str(), value, GeoPoint::default())
+        }
+        _ => {
+            let (path, value) = members.next().ok_or_else(SearchError::null_pointer)?;
+            if !value.is_object() {
+                let reason = format!("[geo_bbox] filter does not support [{path}]");
+                return Err(parsing_error(context, &reason));
+            }
+            (path.as_str(), value, GeoPoint::default())
+        }
+    };
     let unit = object.get("unit").and_then(Value::as_str);
+    if let Some(unit) = unit.filter(|unit| metres(&Value::from(1), Some(unit)).is_none()) {
+        return Err(SearchError::illegal(format!("No distance unit match [{unit}]")));
+    }
+    let named = |key: &str| object.get(key).filter(|value| is_scalar(value)).map(text_of);
+    let optimization = named("optimize_bbox").or_else(|| named("optimizeBbox"));
+    if let Some(other) = optimization.filter(|text| !matches!(text.as_str(), "none" | "memory" | "indexed")) {
+        let reason = format!("type [{other}] for bounding box optimization not supported");
+        return Err(SearchError::illegal(reason));
+    }
+    let field = point_field(context, path)?;
     let length = |keys: &[&str]| {
         keys.iter()
             .find_map(|key| object.get(*key))
@@ -70,7 +97,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
     }
     let shape = match name {
         "geo_distance" => GeoShape::Distance {
-            center: point(Some(value))?,
+            center,
             from: None,
             to: length(&["distance"])?
                 .ok_or_else(|| parsing_error(context, "geo_distance requires 'distance' to be specified"))?,
@@ -85,7 +112,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             let from = from.map(|from| if includes("lower", "gt") { from } else { from.next_up() });
             let to = to.map(|to| if includes("upper", "lt") { to } else { to.next_down() });
             GeoShape::Distance {
-                center: point(Some(value))?,
+                center,
                 from: Some(from.unwrap_or(f64::NEG_INFINITY)),
                 to: to.unwrap_or(f64::INFINITY),
                 distance_type: DistanceType::of(object)?,
@@ -105,17 +132,103 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
                 _ => GeoShape::Polygon(corners),
             }
         }
-        _ => bounding_box(value, is_indexed("type"), point)?,
+        _ => {
+            if let Some(other) = named("type").filter(|text| !matches!(text.as_str(), "memory" | "indexed")) {
+                let reason = "not supported, either 'indexed' or 'memory' are allowed";
+                return Err(parsing_error(
+                    context,
+                    &format!("geo bounding box type [{other}] {reason}"),
+                ));
+            }
+            bounding_box(value, is_indexed("type"), point)?
+        }
     };
     let field = QueryField::of(field);
     Ok(QueryKind::Geo { field, shape }.into())
 }
 
+/// Reads the point of a distance filter and the path of its field: from an object, an array, a text, or from members
+/// for parts of the point, such as `place.lat`. The last one counts.
+fn place<'a>(
+    context: &Context<'_>,
+    name: &str,
+    members: impl Iterator<Item = (&'a String, &'a Value)>,
+) -> Result<Option<(&'a str, GeoPoint)>> {
+    let coordinate = |value: &Value| {
+        let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+        number.ok_or_else(|| SearchError::float(&text_of(value)))
+    };
+    let of_hash = |value: &Value| {
+        let hash = text_of(value);
+        let unknown = hash.chars().find(|c| !is_geohash_character(*c)).unwrap_or_default();
+        let reason = format!("the character '{unknown}' is not a valid geohash character");
+        GeoPoint::of_geohash(&hash).ok_or_else(|| SearchError::illegal(reason))
+    };
+    let (mut path, mut point) = (None, GeoPoint::default());
+    for (key, value) in members {
+        match (key.rsplit_once('.'), value) {
+            (_, Value::Object(parts)) => {
+                path = Some(key.as_str());
+                for (part, value) in parts.iter().filter(|(_, value)| is_scalar(value)) {
+                    match part.as_str() {
+                        "lat" => point.lat = coordinate(value)?,
+                        "lon" => point.lon = coordinate(value)?,
+                        "geohash" => point = of_hash(value)?,
+                        _ => {
+                            return Err(parsing_error(
+                                context,
+                                &format!("[{name}] filter does not support [{key}]"),
+                            ));
+                        }
+                    }
+                }
+            }
+            (_, Value::Array(_)) => {
+                path = Some(key.as_str());
+                point = GeoPoint::parse(value).ok_or_else(|| SearchError::parse("geo_point expected"))?;
+            }
+            (Some((own, "lat")), _) => (path, point.lat) = (Some(own), coordinate(value)?),
+            (Some((own, "lon")), _) => (path, point.lon) = (Some(own), coordinate(value)?),
+            (Some((own, "geohash")), _) => (path, point) = (Some(own), of_hash(value)?),
+            (_, Value::Null) => {}
+            _ => {
+                path = Some(key.as_str());
+                let text = text_of(value);
+                point = match text.split_once(',') {
+                    Some((lat, lon)) => GeoPoint {
+                        lat: coordinate(&lat.into())?,
+                        lon: coordinate(&lon.into())?,
+                    },
+                    None => of_hash(value)?,
+                };
+            }
+        }
+    }
+    Ok(path.map(|path| (path, point)))
+}
+
+/// Checks that a polygon is an object with an array of points.
+fn check_polygon(context: &Context<'_>, path: &str, value: &Value) -> Result<()> {
+    let reason = match value {
+        Value::Object(members) => match members
+            .iter()
+            .find(|(key, value)| *key != "points" || !value.is_array())
+        {
+            Some((key, value)) if key == "points" => {
+                let token = token_of(value);
+                format!("[geo_polygon] filter does not support token type [{token}] under [points]")
+            }
+            Some((key, _)) => format!("[geo_polygon] filter does not support [{key}]"),
+            None => return Ok(()),
+        },
+        Value::Array(_) => "[geo_polygon] unexpected token type [START_ARRAY]".to_owned(),
+        _ => format!("[geo_polygon] filter does not support [{path}]"),
+    };
+    Err(parsing_error(context, &reason))
+}
+
 /// Parses `geohash_cell`: matches points in the cell of a geohash, and in its neighbors.
-pub(super) fn geohash_cell(context: &Context<'_>, inner: &Value) -> Result<Query> {
-    let object = inner
-        .as_object()
-        .ok_or_else(|| SearchError::parse("geohash_cell must be an object"))?;
+pub(super) fn geohash_cell(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
     let settings = ["precision", "neighbors", "_name", "_cache", "_cache_key"];
     let mut members = object.iter().rev();
     let given = members.find(|(key, _)| !settings.contains(&key.as_str()));

@@ -1,317 +1,422 @@
 //! Leaf queries of the DSL: queries for the values of a field.
+//!
+//! Source: the query parsers of Elasticsearch 1.5.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::dates::{DateFormat, Fill, TimeZone, parse_math};
 use crate::error::Result;
-use crate::json::token_of;
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_keys, flattened, minimum, number, parsing_error, rewrite_of, text_for,
-    text_of, unsupported, with_boost, with_flags,
+    auto_edits, check_fuzziness, minimum, parsing_error, rewrite_of, text_for, text_of, with_boost, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
+use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
 use crate::query::text::{fuzzy_number, range};
+use crate::query::tokens::{Token, Tokens};
 use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, prefix, term};
-use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
+use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind};
 
-/// Returns the field of a query object and its settings. Skips settings of the query beside the field.
-pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value) -> Result<(&'a str, &'a Value)> {
-    let malformed = || parsing_error(context, &format!("[{name}] query malformed, no field"));
-    let object = inner.as_object().ok_or_else(malformed)?;
-    let is_setting = |key: &str| {
-        matches!(
-            key,
-            "_cache" | "_cache_key" | "_name" | "execution" | "boost" | "minimum_should_match" | "disable_coord"
-        )
-    };
-    let field = object.iter().find(|(key, _)| !is_setting(key));
-    // A field can have the name of a setting.
-    field
-        .or_else(|| object.iter().find(|(key, _)| !key.starts_with('_')))
-        .map(|(key, value)| (key.as_str(), value))
-        .ok_or_else(malformed)
+/// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
+const NO_VALUES: &[Refused] = &[Refused::Object, Refused::Array, Refused::Null];
+
+fn missing_value(context: &Context<'_>, name: &str) -> crate::error::SearchError {
+    parsing_error(context, &format!("No value specified for {name} query"))
 }
 
-/// Returns the value and the boost: a plain value, or an object with the value under one of `keys`.
-pub(super) fn value_and_boost(
+fn term_query(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form::of_any(
+        "[term] query",
+        &[
+            (&["value", "term"], Setting::Nullable),
+            (&["boost"], Setting::Float),
+            (&["_name"], Setting::Nullable),
+        ],
+    );
+    let (field, settings) = field_settings(context, tokens, &form)?;
+    let value = settings.get("value").ok_or_else(|| missing_value(context, "term"))?;
+    let query = context.of_named_type(field, with_boost(term(context, field, value)?, settings.boost()));
+    Ok(settings.named(context, query))
+}
+
+fn ids(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[ids] query",
+        settings: &[
+            (&["type", "types", "_type"], Setting::Names),
+            (&["boost"], Setting::Float),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Array, Refused::Value],
+    };
+    let (settings, ids) = read_ids(context, tokens, &form)?;
+    let ids = ids.ok_or_else(|| parsing_error(context, "[ids] query, no ids values provided"))?;
+    let query = match ids.is_empty() {
+        true => QueryKind::Nothing.into(),
+        false => with_boost(ids_of_types(context, &types_of(&settings), &ids), settings.boost()),
+    };
+    Ok(settings.named(context, query))
+}
+
+/// Types of an `ids` query or filter.
+pub(super) fn types_of(settings: &Settings) -> Vec<String> {
+    match settings.get("type") {
+        None => vec![],
+        Some(Value::Array(types)) => types.iter().map(text_of).collect(),
+        Some(only) => vec![text_of(only)],
+    }
+}
+
+/// Reads an `ids` query or filter: its settings, and the ids if there are some.
+pub(super) fn read_ids(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'_>,
+    form: &Form<'_>,
+) -> Result<(Settings, Option<Vec<String>>)> {
+    let (mut settings, mut ids, mut name) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => name = Some(own),
+            Token::Array if matches!(name, Some("values")) => {
+                let listed = ids.get_or_insert_with(Vec::new);
+                while let Some(token) = tokens.within_array() {
+                    match token {
+                        Token::Value(id @ (Value::String(_) | Value::Number(_))) => listed.push(text_of(id)),
+                        _ => {
+                            let token = tokens.kind();
+                            let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
+                            return Err(parsing_error(context, &reason));
+                        }
+                    }
+                }
+            }
+            _ => form.read_member(context, tokens, name, &mut settings)?,
+        }
+    }
+    Ok((settings, ids))
+}
+
+/// Parses a multi-term query, and returns its field. `None`: `name` is not one.
+pub(super) fn multi_term<'a>(
     context: &Context<'_>,
     name: &str,
-    settings: &Value,
-    keys: &[&str],
-) -> Result<(Value, f32)> {
-    const OTHERS: [&str; 14] = [
-        "boost",
-        "_name",
-        "rewrite",
-        "flags",
-        "flags_value",
-        "max_determinized_states",
-        "fuzziness",
-        "min_similarity",
-        "prefix_length",
-        "prefixLength",
-        "max_expansions",
-        "maxExpansions",
-        "transpositions",
-        "_cache",
+    tokens: &mut Tokens<'a>,
+) -> Result<Option<(&'a str, Query)>> {
+    const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
+    const REWRITE: (&[&str], Setting) = (&["rewrite"], Setting::Nullable);
+    const NAME: (&[&str], Setting) = (&["_name"], Setting::Nullable);
+    const NAME_ALONE: (&[&str], Setting) = (&["_name"], Setting::Scalar);
+    let prefix_settings = [
+        (["value", "prefix"].as_slice(), Setting::Scalar),
+        BOOST,
+        (&["rewrite"], Setting::Scalar),
+        NAME_ALONE,
     ];
-    match settings {
-        Value::Object(object) => {
-            if let Some(key) = object
-                .keys()
-                .find(|key| !keys.contains(&key.as_str()) && !OTHERS.contains(&key.as_str()))
-            {
-                return Err(unsupported(context, name, key));
-            }
-            let object = &flattened(context, name, object)?;
-            let value = keys
-                .iter()
-                .find_map(|key| object.get(*key))
-                .cloned()
-                .ok_or_else(|| parsing_error(context, &format!("No value specified for {name} query")))?;
-            Ok((value, number(object.get("boost")).unwrap_or(1.0)))
-        }
-        other => Ok((other.clone(), 1.0)),
-    }
-}
-
-/// Parses `ids`.
-pub(super) fn ids_query(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let given = ["values", "ids"].iter().find_map(|key| object.get(*key)?.as_array());
-    if let Some(other) = given
-        .into_iter()
-        .flatten()
-        .find(|id| !id.is_string() && !id.is_number())
-    {
-        let token = token_of(other);
-        let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
-        return Err(parsing_error(context, &reason));
-    }
-    let list = |keys: [&str; 2]| {
-        keys.iter().find_map(|key| object.get(*key)).map(|value| match value {
-            Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>(),
-            other => vec![text_of(other)],
-        })
+    let wildcard_settings = [
+        (["value", "wildcard"].as_slice(), Setting::Nullable),
+        BOOST,
+        REWRITE,
+        NAME,
+    ];
+    let regexp_settings = [
+        (["value"].as_slice(), Setting::Scalar),
+        BOOST,
+        (&["rewrite"], Setting::Scalar),
+        NAME_ALONE,
+        (&["flags"], Setting::Scalar),
+        (&["max_determinized_states"], Setting::Int),
+        (&["flags_value"], Setting::Int),
+    ];
+    let fuzzy_settings = [
+        (["value", "term"].as_slice(), Setting::Nullable),
+        BOOST,
+        REWRITE,
+        NAME,
+        (&["fuzziness", "min_similarity", "minSimilarity"], Setting::Scalar),
+        (&["prefix_length", "prefixLength"], Setting::Int),
+        (&["max_expansions", "maxExpansions"], Setting::Int),
+        (&["transpositions"], Setting::Flag),
+    ];
+    let form = match name {
+        "range" => return range_of_field(context, tokens).map(Some),
+        "prefix" => Form {
+            name: "[prefix] query",
+            settings: &prefix_settings,
+            refused: NO_VALUES,
+        },
+        "wildcard" => Form::of_any("[wildcard] query", &wildcard_settings),
+        "regexp" => Form {
+            name: "[regexp] query",
+            settings: &regexp_settings,
+            refused: NO_VALUES,
+        },
+        "fuzzy" => Form::of_any("[fuzzy] query", &fuzzy_settings),
+        _ => return Ok(None),
     };
-    check_keys(
-        context,
-        "ids",
-        object,
-        &["type", "types", "values", "ids", "boost", "_name"],
-    )?;
-    let ids = list(["values", "ids"]).ok_or_else(|| parsing_error(context, "[ids] query, no ids values provided"))?;
-    if ids.is_empty() {
-        return Ok(QueryKind::Nothing.into());
-    }
-    Ok(with_boost(
-        ids_of_types(context, &list(["type", "types"]).unwrap_or_default(), &ids),
-        boost_of(object),
-    ))
-}
-
-/// Parses a multi-term query. Returns `None` if `name` is not one.
-pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Result<Option<Query>> {
-    if !matches!(name, "prefix" | "wildcard" | "regexp" | "fuzzy" | "range") {
-        return Ok(None);
-    }
-    if name == "range" && inner.as_object().is_some_and(Map::is_empty) {
-        let reason = "[range] query malformed, no field to indicate field name";
-        return Err(parsing_error(context, reason));
-    }
-    let (field, settings) = one_field(context, name, inner)?;
-    if name == "range" {
-        return range_query(context, "[range] query", field, settings).map(Some);
-    }
-    let (value, boost) = value_and_boost(context, name, settings, &["value", name, "term"])?;
-    if name == "fuzzy" {
-        return fuzzy(context, field, &value, settings, boost).map(Some);
-    }
-    let text = text_of(&value);
+    let (field, settings) = field_settings(context, tokens, &form)?;
+    // Elasticsearch takes wildcards for prefixes here.
+    let shown = if name == "wildcard" { "prefix" } else { name };
+    let value = settings.get("value").ok_or_else(|| missing_value(context, shown))?;
+    let boost = settings.boost();
+    let rewrite = rewrite_of(settings.get("rewrite"))?;
+    let text = text_of(value);
     let matcher = match name {
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),
+        "fuzzy" => match fuzzy(context, field, value, &settings)? {
+            Err(query) => return Ok(Some((field, settings.named(context, with_boost(query, boost))))),
+            Ok(matcher) => matcher,
+        },
         _ => Matcher::Regexp {
-            pattern: with_flags(&text, settings)?,
+            pattern: with_flags(&text, settings.get("flags"))?,
             text,
         },
     };
-    let query = match (rewrite_of(settings)?, matcher) {
-        (None, Matcher::Prefix(text)) => prefix(context, field, text)?,
-        (None, matcher) => matching(context, field, matcher),
-        (Some(rewrite), matcher) => id_pattern_query(field, &matcher).unwrap_or_else(|| {
-            QueryKind::ByFrequency(FrequencyQuery::Rewritten {
+    // Only a fuzzy query is rewritten to the best terms unless it says otherwise.
+    let is_plain = match &matcher {
+        Matcher::Fuzzy { .. } => settings.get("rewrite").is_none(),
+        _ => rewrite.is_none(),
+    };
+    let query = match (rewrite, matcher) {
+        (_, Matcher::Prefix(text)) if is_plain => prefix(context, field, text)?,
+        (_, matcher) if is_plain => matching(context, field, matcher),
+        (rewrite, matcher) => id_pattern_query(field, &matcher).unwrap_or_else(|| {
+            let rewritten = FrequencyQuery::Rewritten {
                 field: context.field(field),
                 matcher,
-                rewrite,
-            })
-            .into()
+                rewrite: rewrite.unwrap_or(crate::query::Rewrite::Constant),
+            };
+            QueryKind::ByFrequency(rewritten).into()
         }),
     };
-    Ok(Some(query.boosted(boost)))
+    Ok(Some((field, settings.named(context, query.boosted(boost)))))
 }
 
 /// Parses the leaf query `name`.
-pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Query> {
-    let empty = Map::new();
-    let object = inner.as_object().unwrap_or(&empty);
-    if let Some(query) = multi_term(context, name, inner)? {
-        let (field, _) = one_field(context, name, inner)?;
+pub(super) fn leaf(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Query> {
+    if let Some((field, query)) = multi_term(context, name, tokens)? {
         return Ok(context.of_named_type(field, query));
     }
     match name {
-        "query_string" | "queryString" => query_string(context, object),
-        "simple_query_string" | "simpleQueryString" => simple_query_string(context, object),
+        "query_string" | "queryString" => query_string(context, tokens),
+        "simple_query_string" | "simpleQueryString" => simple_query_string(context, tokens),
         "match"
         | "match_phrase"
         | "matchPhrase"
         | "match_phrase_prefix"
         | "matchPhrasePrefix"
         | "match_fuzzy"
-        | "fuzzy_match" => match_query(context, name, object),
-        "multi_match" | "multiMatch" => multi_match(context, object),
-        "term" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            let (value, boost) = value_and_boost(context, name, settings, &["value", "term"])?;
-            if value.is_null() {
-                return Err(parsing_error(context, "No value specified for term query"));
-            }
-            Ok(context.of_named_type(field, with_boost(term(context, field, &value)?, boost)))
-        }
-        "terms" | "in" => terms(context, name, inner, object),
-        "ids" => ids_query(context, object),
+        | "fuzzy_match" => match_query(context, name, tokens),
+        "multi_match" | "multiMatch" => multi_match(context, tokens),
+        "term" => term_query(context, tokens),
+        "terms" | "in" => terms(context, tokens),
+        "ids" => ids(context, tokens),
         other => Err(parsing_error(context, &format!("No query registered for [{other}]"))),
     }
 }
 
-fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
-    let (field, values) = one_field(context, name, inner)?;
-    let values = values.as_array().ok_or_else(|| unsupported(context, "terms", field))?;
-    if values.iter().any(Value::is_null) {
-        return Err(parsing_error(context, "No value specified for terms query"));
+/// Reads the values of a `terms` query or filter.
+pub(super) fn values_of(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &str) -> Result<Vec<Value>> {
+    let mut values = Vec::new();
+    while tokens.within_array().is_some() {
+        let value = value_of(tokens);
+        let reason = || parsing_error(context, &format!("No value specified for terms {kind}"));
+        values.push(value.ok_or_else(reason)?);
+        if values.len() > context.max_clauses * 64 {
+            return Err(crate::query::text::too_many_clauses(context.max_clauses * 64));
+        }
     }
-    const SETTINGS: [&str; 7] = [
-        "disable_coord",
-        "disableCoord",
-        "boost",
-        "minimum_match",
-        "minimumMatch",
-        "minimum_should_match",
-        "_name",
-    ];
-    if let Some(key) = object.iter().find_map(|(key, value)| {
-        let is_unknown = !value.is_array() && !SETTINGS.contains(&key.as_str());
-        is_unknown.then_some(key)
-    }) {
-        return Err(unsupported(context, "terms", key));
+    Ok(values)
+}
+
+fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[terms] query",
+        settings: &[
+            (&["disable_coord", "disableCoord"], Setting::Flag),
+            (
+                &[
+                    "minimum_match",
+                    "minimumMatch",
+                    "minimum_should_match",
+                    "minimumShouldMatch",
+                ],
+                Setting::Scalar,
+            ),
+            (&["boost"], Setting::Float),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Object, Refused::Array, Refused::Value, Refused::Null],
+    };
+    let (mut settings, mut name, mut found) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => name = Some(own),
+            Token::Array => {
+                if found.is_some() {
+                    return Err(parsing_error(context, "[terms] query does not support multiple fields"));
+                }
+                found = Some((name.unwrap_or("null"), values_of(context, tokens, "query")?));
+            }
+            Token::EndArray => return Err(parsing_error(context, &form.unsupported(name))),
+            _ => form.read_member(context, tokens, name, &mut settings)?,
+        }
     }
-    if values.len() > context.max_clauses * 64 {
-        return Err(crate::query::text::too_many_clauses(context.max_clauses * 64));
-    }
+    let (field, values) = found.ok_or_else(|| parsing_error(context, "No field specified for terms query"))?;
     let queries = values
         .iter()
         .map(|value| term(context, field, value))
         .collect::<Result<Vec<_>>>()?;
-    let minimum_should_match = object
-        .get("minimum_should_match")
-        .or_else(|| object.get("minimum_match"))
+    let minimum_should_match = settings
+        .get("minimum_match")
         .map_or(0, |wanted| minimum(wanted, queries.len()));
-    let coord = !object.get("disable_coord").is_some_and(crate::mapping::truth);
-    let clauses = queries
-        .into_iter()
-        .map(|query| (crate::query::Occur::Should, query))
-        .collect();
-    let boost = object.get("boost").and_then(Value::as_f64).unwrap_or(1.0) as f32;
     let query = QueryKind::Bool {
-        clauses,
+        clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
         minimum_should_match,
-        coord,
+        coord: !settings.flag("disable_coord").unwrap_or(false),
     };
-    Ok(context.of_named_type(field, with_boost(query.into(), boost)))
+    let query = context.of_named_type(field, with_boost(query.into(), settings.boost()));
+    Ok(settings.named(context, query))
 }
 
-/// Parses `range`, as a query or as a filter. `kind` is its name in errors.
-pub(super) fn range_query(context: &Context<'_>, kind: &str, field: &str, settings: &Value) -> Result<Query> {
-    let is_filter = kind.ends_with("filter");
-    let malformed = || match is_filter {
-        true => parsing_error(context, &format!("{kind} does not support [{field}]")),
-        false => parsing_error(context, &format!("{kind} malformed, after field missing start object")),
+/// Parses `range` as a query.
+fn range_of_field<'a>(context: &Context<'_>, tokens: &mut Tokens<'a>) -> Result<(&'a str, Query)> {
+    let malformed = |reason: &str| parsing_error(context, &format!("[range] query malformed, {reason}"));
+    let Token::Name(field) = tokens.advance() else {
+        return Err(malformed("no field to indicate field name"));
     };
-    let object = settings.as_object().ok_or_else(malformed)?;
-    let (mut lower, mut upper) = (None, None);
-    let (mut include_lower, mut include_upper) = (true, true);
-    let mut zone = None;
-    let mut boost = 1.0;
-    let mut own_format = None;
-    for (key, value) in object {
-        let bound = || Some(value).filter(|value| !value.is_null());
-        match key.as_str() {
-            "gte" | "ge" | "from" => lower = bound(),
-            "gt" => (lower, include_lower) = (bound(), false),
-            "lte" | "le" | "to" => upper = bound(),
-            "lt" => (upper, include_upper) = (bound(), false),
-            "include_lower" => include_lower = crate::mapping::truth(value),
-            "include_upper" => include_upper = crate::mapping::truth(value),
-            "time_zone" | "timeZone" => zone = Some(TimeZone::parse(&text_of(value))?),
-            "format" => own_format = value.as_str().map(DateFormat::new).transpose()?,
-            "boost" if !is_filter => boost = value.as_f64().unwrap_or(1.0) as f32,
-            "_name" if !is_filter => {}
-            other => return Err(parsing_error(context, &format!("{kind} does not support [{other}]"))),
+    if !matches!(tokens.advance(), Token::Object) {
+        return Err(malformed("after field missing start object"));
+    }
+    let limits = Limits::read(context, tokens, "[range] query")?;
+    if !matches!(tokens.advance(), Token::EndObject) {
+        return Err(malformed("does not end with an object"));
+    }
+    let query = limits.query(context, field)?;
+    Ok((field, query))
+}
+
+/// Bounds and settings of a `range` query or filter.
+#[derive(Default)]
+pub(super) struct Limits {
+    lower: Option<Value>,
+    upper: Option<Value>,
+    excludes_lower: bool,
+    excludes_upper: bool,
+    zone: Option<TimeZone>,
+    format: Option<DateFormat>,
+    boost: Option<f32>,
+    name: Option<Value>,
+    is_filter: bool,
+}
+
+impl Limits {
+    /// Reads an object of limits. `kind` is the query or filter in errors.
+    pub(super) fn read(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &str) -> Result<Limits> {
+        let mut limits = Limits {
+            is_filter: kind.ends_with("filter"),
+            ..Limits::default()
+        };
+        let mut name = "";
+        while let Some(token) = tokens.within_object() {
+            if let Token::Name(own) = token {
+                name = own;
+                continue;
+            }
+            let value = value_of(tokens);
+            let given = value.clone().unwrap_or_default();
+            match name {
+                "from" => limits.lower = value,
+                "to" => limits.upper = value,
+                "gte" | "ge" => (limits.lower, limits.excludes_lower) = (value, false),
+                "gt" => (limits.lower, limits.excludes_lower) = (value, true),
+                "lte" | "le" => (limits.upper, limits.excludes_upper) = (value, false),
+                "lt" => (limits.upper, limits.excludes_upper) = (value, true),
+                "include_lower" | "includeLower" => limits.excludes_lower = !flag(tokens)?,
+                "include_upper" | "includeUpper" => limits.excludes_upper = !flag(tokens)?,
+                "time_zone" | "timeZone" => limits.zone = Some(TimeZone::parse(&text_of(&given))?),
+                "format" => limits.format = Some(DateFormat::new(&text_of(&given))?),
+                "boost" if !limits.is_filter => limits.boost = Some(float_of(tokens)?),
+                "_name" if !limits.is_filter => limits.name = value,
+                other => return Err(parsing_error(context, &format!("{kind} does not support [{other}]"))),
+            }
         }
+        Ok(limits)
     }
-    let mapped = context.mapped(field);
-    let is_date = mapped.is_some_and(|mapped| mapped.field_type.kind == Kind::Date);
-    if zone.is_some() && mapped.is_some() && !is_date {
-        let reason = format!("[range] time_zone can not be applied to non date field [{field}]");
-        return Err(parsing_error(context, &reason));
+
+    /// Whether a bound is `now` without rounding.
+    pub(super) fn has(&self, is_found: impl Fn(&str) -> bool) -> bool {
+        let bounds = [&self.lower, &self.upper].into_iter().flatten();
+        bounds.filter_map(Value::as_str).any(is_found)
     }
-    if zone.is_some() && is_date && [lower, upper].iter().flatten().any(|bound| bound.is_number()) {
-        let reason = format!(
-            "[range] time_zone when using ms since epoch format as it's UTC based can not be applied to [{field}]"
-        );
-        return Err(parsing_error(context, &reason));
+
+    /// Builds the query for a field.
+    pub(super) fn query(&self, context: &Context<'_>, field: &str) -> Result<Query> {
+        let mapped = context.mapped(field);
+        let is_date = mapped.is_some_and(|mapped| mapped.field_type.kind == Kind::Date);
+        if self.zone.is_some() && mapped.is_some() && !is_date {
+            let reason = format!("[range] time_zone can not be applied to non date field [{field}]");
+            return Err(parsing_error(context, &reason));
+        }
+        if self.zone.is_some() && is_date && [&self.lower, &self.upper].into_iter().flatten().any(Value::is_number) {
+            let reason = format!(
+                "[range] time_zone when using ms since epoch format as it's UTC based can not be applied to [{field}]"
+            );
+            return Err(parsing_error(context, &reason));
+        }
+        let offset = self.zone.as_ref().map_or(0, |zone| zone.offset_at(context.now));
+        let [lower, upper] =
+            [(&self.lower, self.excludes_lower), (&self.upper, self.excludes_upper)].map(|(value, is_excluded)| {
+                let value = value.as_ref().filter(|value| **value != "*");
+                value.map(|value| (value, !is_excluded))
+            });
+        if let Some(mapped) = mapped.filter(|_| is_date) {
+            let format = self.format.as_ref().unwrap_or(&mapped.field_type.format);
+            // Only queries round an excluded lower end up.
+            let above = if self.is_filter { Fill::Floor } else { Fill::Ceiling };
+            let range = date_range(mapped, lower, upper, above, |text, fill| {
+                parse_math(text, format, context.now, fill, offset)
+            })?;
+            let field = QueryField::of_terms(mapped);
+            let query = QueryKind::Range { field, range };
+            return Ok(self.named(context, query.into()));
+        }
+        let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_for(mapped, value), included));
+        let (lower, upper) = (text(lower), text(upper));
+        Ok(self.named(context, range(context, field, lower, upper, offset)?))
     }
-    let offset = zone.map_or(0, |zone| zone.offset_at(context.now));
-    let [lower, upper] = [(lower, include_lower), (upper, include_upper)]
-        .map(|(value, included)| value.filter(|value| *value != "*").map(|value| (value, included)));
-    if let Some(mapped) = mapped.filter(|_| is_date) {
-        let format = own_format.as_ref().unwrap_or(&mapped.field_type.format);
-        // Only queries round an excluded lower end up.
-        let above = if is_filter { Fill::Floor } else { Fill::Ceiling };
-        let range = date_range(mapped, lower, upper, above, |text, fill| {
-            parse_math(text, format, context.now, fill, offset)
-        })?;
-        let field = QueryField::of_terms(mapped);
-        let query = QueryKind::Range { field, range };
-        return Ok(with_boost(query.into(), boost));
+
+    /// Adds the boost, and records the query under its name.
+    fn named(&self, context: &Context<'_>, query: Query) -> Query {
+        let query = with_boost(query, self.boost.unwrap_or(1.0));
+        context.name(self.name.as_ref(), &query);
+        query
     }
-    let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_for(mapped, value), included));
-    let (lower, upper) = (text(lower), text(upper));
-    Ok(with_boost(range(context, field, lower, upper, offset)?, boost))
 }
 
-fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boost: f32) -> Result<Query> {
+/// Builds the matcher of a fuzzy query, or the range of a numeric field as `Err`.
+fn fuzzy(
+    context: &Context<'_>,
+    name: &str,
+    value: &Value,
+    settings: &Settings,
+) -> Result<std::result::Result<Matcher, Query>> {
     let text = text_of(value);
-    let get = |keys: [&str; 2]| keys.iter().find_map(|key| settings.get(*key));
-    let fuzziness = get(["fuzziness", "min_similarity"]).map_or_else(|| "AUTO".to_owned(), text_of);
-    rewrite_of(settings)?;
+    let fuzziness = settings.text("fuzziness").unwrap_or_else(|| "AUTO".to_owned());
     if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
-        return Ok(with_boost(fuzzy_number(context, field, &text, &fuzziness)?, boost));
+        return Ok(Err(fuzzy_number(context, field, &text, &fuzziness)?));
     }
     check_fuzziness(&fuzziness)?;
     let number = |key: &str, default: usize| {
-        settings
-            .get(key)
-            .and_then(Value::as_u64)
-            .map_or(default, |number| usize::try_from(number).unwrap_or(default))
+        let number = settings.int(key).map(usize::try_from);
+        number.map_or(default, |number| number.unwrap_or(0))
     };
-    let matcher = Matcher::Fuzzy {
+    Ok(Ok(Matcher::Fuzzy {
         edits: auto_edits(&fuzziness, &text),
         term: text,
         prefix: number("prefix_length", 0),
         expansions: number("max_expansions", 50).min(context.max_clauses),
-        transpositions: settings.get("transpositions").is_some_and(crate::mapping::truth),
-    };
-    Ok(matching(context, name, matcher).boosted(boost))
+        transpositions: settings.flag("transpositions").unwrap_or(false),
+    }))
 }

@@ -1,18 +1,17 @@
 //! Full-text queries of the DSL: `match` and its variants.
 
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
-use crate::json::is_scalar;
-use crate::mapping::truth;
 use crate::query::dsl_parts::{
-    auto_edits, boost_of, check_fuzziness, check_minimum, flattened, minimum, parsing_error, rewrite_of, text_of,
-    unsupported, with_boost,
+    auto_edits, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, with_boost,
 };
 use crate::query::frequency::FrequencyQuery;
+use crate::query::reader::{Form, Refused, Setting, Settings, field_of, value_of};
 use crate::query::text::{Style, analyzed};
+use crate::query::tokens::{Token, Tokens};
 use crate::query::value::exact_value;
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 use crate::ties::in_hash_order;
@@ -38,28 +37,23 @@ struct MatchSettings {
     cutoff: Option<f32>,
 }
 
-const MATCH_KEYS: [&str; 21] = [
-    "query",
-    "type",
-    "analyzer",
-    "boost",
-    "slop",
-    "phrase_slop",
-    "fuzziness",
-    "prefix_length",
-    "prefixLength",
-    "max_expansions",
-    "maxExpansions",
-    "operator",
-    "minimum_should_match",
-    "minimumShouldMatch",
-    "rewrite",
-    "fuzzy_rewrite",
-    "fuzzy_transpositions",
-    "lenient",
-    "cutoff_frequency",
-    "zero_terms_query",
-    "_name",
+/// Settings of `match` and `multi_match`.
+const MATCH: [(&[&str], Setting); 15] = [
+    (&["query"], Setting::Scalar),
+    (&["analyzer"], Setting::Scalar),
+    (&["boost"], Setting::Float),
+    (&["slop", "phrase_slop", "phraseSlop"], Setting::Int),
+    (&["fuzziness"], Setting::Scalar),
+    (&["prefix_length", "prefixLength"], Setting::Int),
+    (&["max_expansions", "maxExpansions"], Setting::Int),
+    (&["operator"], Setting::Scalar),
+    (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
+    (&["rewrite"], Setting::Scalar),
+    (&["fuzzy_rewrite", "fuzzyRewrite"], Setting::Scalar),
+    (&["lenient"], Setting::Flag),
+    (&["cutoff_frequency"], Setting::Float),
+    (&["zero_terms_query"], Setting::Scalar),
+    (&["_name"], Setting::Scalar),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,56 +64,19 @@ enum MatchType {
 }
 
 impl MatchSettings {
-    /// Parses the settings of `query`, which is `match` or `multi_match`, in its form `name`.
-    fn parse(context: &Context<'_>, query: &str, name: &str, value: &Value) -> Result<MatchSettings> {
-        let object = value.as_object().map(|object| flattened(context, "match", object));
-        let object = object.transpose()?.unwrap_or_default();
+    /// Converts the settings of `query`, which is `match` or `multi_match`.
+    fn new(context: &Context<'_>, query: &str, kind: MatchType, settings: &Settings) -> Result<MatchSettings> {
         let number = |key: &str, default: usize| {
-            object
-                .get(key)
-                .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
-                .map_or(default, |number| usize::try_from(number).unwrap_or(default))
+            let number = settings.int(key).map(usize::try_from);
+            number.map_or(default, |number| number.unwrap_or(0))
         };
-        if let Some(key) = object.keys().find(|key| !MATCH_KEYS.contains(&key.as_str())) {
-            return Err(unsupported(context, "match", key));
-        }
-        let kind = match (name, object.get("type").and_then(Value::as_str)) {
-            ("match_phrase" | "matchPhrase", _) | (_, Some("phrase")) => MatchType::Phrase,
-            ("match_phrase_prefix" | "matchPhrasePrefix", _) | (_, Some("phrase_prefix" | "phrasePrefix")) => {
-                MatchType::PhrasePrefix
-            }
-            (_, None | Some("boolean")) => MatchType::Boolean,
-            (_, Some(other)) => {
-                return Err(parsing_error(
-                    context,
-                    &format!("[match] query does not support type {other}"),
-                ));
-            }
-        };
-        let kind_of_text = if query == "match" { "text" } else { query };
-        let no_text = || parsing_error(context, &format!("No text specified for {kind_of_text} query"));
-        let text = if value.is_object() {
-            object.get("query").ok_or_else(no_text)?
-        } else {
-            value
-        };
-        let analyzer = object
-            .get("analyzer")
-            .and_then(Value::as_str)
-            .map(|name| {
-                Analyzer::configured(name, context.mapping.analysis())
-                    .map_err(|_| parsing_error(context, &format!("[match] analyzer [{name}] not found")))
-            })
-            .transpose()?;
-        if text.is_null() {
-            return Err(no_text());
-        }
-        if value.is_array() {
-            let reason = "[match] query parsed in simplified form, with direct field name, but included more options \
-                          than just the field name, possibly use its 'options' form, with 'query' element?";
-            return Err(parsing_error(context, reason));
-        }
-        let operator = match object.get("operator").map(text_of) {
+        let shown = if query == "text" { "match" } else { query };
+        let analyzer = settings.text("analyzer").map(|name| {
+            Analyzer::configured(&name, context.mapping.analysis())
+                .map_err(|_| parsing_error(context, &format!("[{shown}] analyzer [{name}] not found")))
+        });
+        let analyzer = analyzer.transpose()?;
+        let operator = match settings.text("operator") {
             None => Operator::Or,
             Some(text) if text.eq_ignore_ascii_case("or") => Operator::Or,
             Some(text) if text.eq_ignore_ascii_case("and") => Operator::And,
@@ -128,7 +85,7 @@ impl MatchSettings {
                 return Err(parsing_error(context, &reason));
             }
         };
-        let zero_terms_all = match object.get("zero_terms_query").map(text_of) {
+        let zero_terms_all = match settings.text("zero_terms_query") {
             Some(text) if text.eq_ignore_ascii_case("all") => true,
             Some(text) if !text.eq_ignore_ascii_case("none") => {
                 return Err(parsing_error(
@@ -138,28 +95,30 @@ impl MatchSettings {
             }
             _ => false,
         };
-        let fuzziness = object.get("fuzziness").map(text_of);
+        let fuzziness = settings.text("fuzziness");
         fuzziness.as_deref().map_or(Ok(()), check_fuzziness)?;
-        if let Some(wanted) = object.get("minimum_should_match") {
-            check_minimum(wanted)?;
-        }
-        rewrite_of(value)?;
+        let wanted = settings.get("minimum_should_match");
+        wanted.map_or(Ok(()), check_minimum)?;
+        rewrite_of(settings.get("rewrite"))?;
+        rewrite_of(settings.get("fuzzy_rewrite"))?;
+        let no_text = || parsing_error(context, &format!("No text specified for {query} query"));
+        let text = settings.get("query").ok_or_else(no_text)?;
         Ok(MatchSettings {
             text: text_of(text),
             value: text.clone(),
             kind,
             operator,
             analyzer,
-            slop: u32::try_from(number("slop", number("phrase_slop", 0))).unwrap_or(u32::MAX),
-            boost: boost_of(&object),
+            slop: u32::try_from(number("slop", 0)).unwrap_or(u32::MAX),
+            boost: settings.boost(),
             fuzziness,
             prefix_length: number("prefix_length", 0),
             max_expansions: number("max_expansions", 50).min(context.max_clauses),
-            minimum_should_match: object.get("minimum_should_match").cloned(),
-            lenient: object.get("lenient").is_some_and(truth),
-            transpositions: object.get("fuzzy_transpositions").is_some_and(truth),
+            minimum_should_match: wanted.cloned(),
+            lenient: settings.flag("lenient").unwrap_or(false),
+            transpositions: settings.flag("fuzzy_transpositions").unwrap_or(false),
             zero_terms_all,
-            cutoff: crate::query::dsl_parts::number(object.get("cutoff_frequency")),
+            cutoff: settings.float("cutoff_frequency"),
         })
     }
 
@@ -308,20 +267,52 @@ impl MatchSettings {
 }
 
 /// Parses `match`, `match_phrase` and `match_phrase_prefix`.
-pub(super) fn match_query(context: &Context<'_>, name: &str, inner: &Map<String, Value>) -> Result<Query> {
-    let Some((field, value)) = inner.iter().next() else {
-        return Err(parsing_error(context, "[match] query malformed, no field"));
+pub(super) fn match_query(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let field = field_of(context, tokens, "match")?;
+    let settings = match tokens.advance() {
+        Token::Object => {
+            let own = [
+                (["type"].as_slice(), Setting::Scalar),
+                (&["fuzzy_transpositions", "fuzzyTranspositions"], Setting::Flag),
+            ];
+            let form = Form {
+                name: "[match] query",
+                settings: &[MATCH.as_slice(), &own].concat(),
+                refused: &[Refused::Value],
+            };
+            let settings = form.read(context, tokens)?;
+            tokens.advance();
+            settings
+        }
+        _ => {
+            let settings = Settings::of_value("query", value_of(tokens));
+            if !matches!(tokens.advance(), Token::EndObject) {
+                return Err(parsing_error(
+                    context,
+                    "[match] query parsed in simplified form, with direct field name, but included more options than \
+                     just the field name, possibly use its 'options' form, with 'query' element?",
+                ));
+            }
+            settings
+        }
     };
-    if inner.len() > 1 && !value.is_object() {
-        return Err(parsing_error(
-            context,
-            "[match] query parsed in simplified form, with direct field name, but included more options than just the \
-             field name, possibly use its 'options' form, with 'query' element?",
-        ));
-    }
-    let settings = MatchSettings::parse(context, "match", name, value)?;
-    let query = settings.build(context, field)?.unwrap_or_else(|| settings.empty());
-    Ok(with_boost(query, settings.boost))
+    let kind = match (name, settings.text("type").as_deref()) {
+        (_, Some("boolean")) => MatchType::Boolean,
+        (_, Some("phrase")) => MatchType::Phrase,
+        (_, Some("phrase_prefix" | "phrasePrefix")) => MatchType::PhrasePrefix,
+        (_, Some(other)) => {
+            return Err(parsing_error(
+                context,
+                &format!("[match] query does not support type {other}"),
+            ));
+        }
+        ("match_phrase" | "matchPhrase", None) => MatchType::Phrase,
+        ("match_phrase_prefix" | "matchPhrasePrefix", None) => MatchType::PhrasePrefix,
+        (_, None) => MatchType::Boolean,
+    };
+    let own = MatchSettings::new(context, "text", kind, &settings)?;
+    let query = own.build(context, field)?.unwrap_or_else(|| own.empty());
+    Ok(settings.named(context, with_boost(query, own.boost)))
 }
 
 /// Parses `field^2` to a name and a boost.
@@ -348,80 +339,75 @@ pub(super) fn field_boosts(context: &Context<'_>, value: &Value) -> Vec<(String,
 }
 
 /// Parses `multi_match`.
-pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let kind = object.get("type").and_then(Value::as_str).unwrap_or("best_fields");
-    let name = match kind {
-        "phrase" => "match_phrase",
-        "phrase_prefix" | "phrasePrefix" => "match_phrase_prefix",
+pub(super) fn multi_match(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let own = [
+        (["type"].as_slice(), Setting::Scalar),
+        (&["fields"], Setting::Names),
+        (&["use_dis_max", "useDisMax"], Setting::Flag),
+        (&["tie_breaker", "tieBreaker"], Setting::Float),
+    ];
+    let form = Form {
+        name: "[match] query",
+        settings: &[MATCH.as_slice(), &own].concat(),
+        refused: &[Refused::Value],
+    };
+    let (mut read, mut name) = (Settings::default(), None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => name = Some(own),
+            Token::Object | Token::EndArray | Token::Null if name == Some("fields") => {
+                return Err(parsing_error(context, "[multi_match] query does not support [fields]"));
+            }
+            _ => form.read_member(context, tokens, name, &mut read)?,
+        }
+    }
+    let kind = read.text("type");
+    let kind = kind.as_deref().unwrap_or("best_fields");
+    let matched = match kind {
+        "phrase" => MatchType::Phrase,
+        "phrase_prefix" | "phrasePrefix" => MatchType::PhrasePrefix,
         "best_fields" | "bestFields" | "boolean" | "most_fields" | "mostFields" | "cross_fields" | "crossFields" => {
-            "match"
+            MatchType::Boolean
         }
         other => return Err(SearchError::parse(format!("No type found for value: {other}"))),
     };
-    let mut inner = object.clone();
-    for own in [
-        "type",
-        "fields",
-        "use_dis_max",
-        "useDisMax",
-        "tie_breaker",
-        "tieBreaker",
-    ] {
-        inner.shift_remove(own);
+    let settings = MatchSettings::new(context, "multi_match", matched, &read)?;
+    let query = settings.in_fields(context, kind, &read)?;
+    Ok(read.named(context, with_boost(query, settings.boost)))
+}
+
+impl MatchSettings {
+    /// Builds the query for several fields: a `multi_match` of the type `kind`.
+    fn in_fields(&self, context: &Context<'_>, kind: &str, read: &Settings) -> Result<Query> {
+        let no_fields = || parsing_error(context, "No fields specified for multi_match query");
+        let listed = read.get("fields").ok_or_else(no_fields)?;
+        if listed.as_array().is_some_and(Vec::is_empty) {
+            return Err(no_fields());
+        }
+        let mut fields = field_boosts(context, listed);
+        if let [(_, boost)] = fields.as_mut_slice() {
+            // The boost of an only field is replaced by that of the query.
+            *boost = 1.0;
+        }
+        let tie = read.float("tie_breaker");
+        if kind == "cross_fields" || kind == "crossFields" {
+            let query = self.cross_fields(context, &fields, tie.unwrap_or(0.0))?;
+            return Ok(query.unwrap_or_else(|| self.empty()));
+        }
+        let mut queries = Vec::new();
+        for (field, boost) in &fields {
+            let query = self.build(context, field)?.unwrap_or_else(|| self.empty());
+            queries.push(with_boost(query, *boost));
+        }
+        let is_sum = matches!(kind, "most_fields" | "mostFields") || !read.flag("use_dis_max").unwrap_or(true);
+        let tie = tie.unwrap_or(if is_sum { 1.0 } else { 0.0 });
+        Ok(match queries.len() {
+            0 => self.empty(),
+            1 => queries.pop().unwrap_or_else(|| self.empty()),
+            _ if tie == 1.0 => Query::any(queries),
+            _ => QueryKind::DisjunctionMax { queries, tie }.into(),
+        })
     }
-    let settings = MatchSettings::parse(context, "multi_match", name, &Value::Object(inner))?;
-    if let Some(Value::Array(fields)) = object.get("fields")
-        && !fields.iter().all(is_scalar)
-    {
-        return Err(unsupported(context, "multi_match", "fields"));
-    }
-    let mut fields = field_boosts(
-        context,
-        object
-            .get("fields")
-            .ok_or_else(|| parsing_error(context, "No fields specified for multi_match query"))?,
-    );
-    if let [(_, boost)] = fields.as_mut_slice() {
-        // The boost of an only field is replaced by that of the query.
-        *boost = 1.0;
-    }
-    if object
-        .get("fields")
-        .and_then(Value::as_array)
-        .is_some_and(Vec::is_empty)
-    {
-        return Err(parsing_error(context, "No fields specified for multi_match query"));
-    }
-    let tie = ["tie_breaker", "tieBreaker"]
-        .iter()
-        .find_map(|key| object.get(*key))
-        .and_then(Value::as_f64)
-        .map(|tie| tie as f32);
-    let dis_max = ["use_dis_max", "useDisMax"]
-        .iter()
-        .find_map(|key| object.get(*key))
-        .is_none_or(truth);
-    if kind == "cross_fields" || kind == "crossFields" {
-        let query = settings.cross_fields(context, &fields, tie.unwrap_or(0.0))?;
-        return Ok(with_boost(query.unwrap_or_else(|| settings.empty()), settings.boost));
-    }
-    let mut queries = Vec::new();
-    for (field, boost) in &fields {
-        let query = settings.build(context, field)?.unwrap_or_else(|| settings.empty());
-        queries.push(with_boost(query, *boost));
-    }
-    let tie = tie.unwrap_or(if matches!(kind, "most_fields" | "mostFields") || !dis_max {
-        1.0
-    } else {
-        0.0
-    });
-    let query = match queries.len() {
-        0 => settings.empty(),
-        1 => queries.pop().unwrap_or_else(|| settings.empty()),
-        _ if tie == 1.0 => Query::any(queries),
-        _ => QueryKind::DisjunctionMax { queries, tie }.into(),
-    };
-    Ok(with_boost(query, settings.boost))
 }
 
 impl MatchSettings {

@@ -2,138 +2,16 @@
 //!
 //! Source: Elasticsearch 1.5's query parsers and `Queries.calculateMinShouldMatch`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, number_of, typed_number};
+use crate::json::{number_of, typed_number};
 use crate::mapping::{Field, Kind};
-use crate::query::text::too_many_clauses;
 use crate::query::{Context, Query, Rewrite};
 
 /// Returns a `QueryParsingException` with the name of the index.
 pub(super) fn parsing_error(context: &Context<'_>, reason: &str) -> SearchError {
     SearchError::query(format!("[{}] {reason}", context.index))
-}
-
-pub(super) fn unsupported(context: &Context<'_>, name: &str, key: &str) -> SearchError {
-    parsing_error(context, &format!("[{name}] query does not support [{key}]"))
-}
-
-/// Checks the keys of a query object.
-pub(super) fn check_keys(context: &Context<'_>, name: &str, object: &Map<String, Value>, keys: &[&str]) -> Result<()> {
-    check_settings(context, (name, "query"), object.keys(), keys)
-}
-
-/// Checks settings of a query or filter.
-pub(super) fn check_settings<'k>(
-    context: &Context<'_>,
-    (name, kind): (&str, &str),
-    mut settings: impl Iterator<Item = &'k String>,
-    known: &[&str],
-) -> Result<()> {
-    match settings.find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(parsing_error(
-            context,
-            &format!("[{name}] {kind} does not support [{key}]"),
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Returns the settings of a query or filter that have a value.
-pub(super) fn values(object: &Map<String, Value>) -> impl Iterator<Item = &String> {
-    object.iter().filter(|(_, value)| is_scalar(value)).map(|(key, _)| key)
-}
-
-/// Reads the settings of a query as Elasticsearch's parser does: an array counts as its last value, and the keys of an
-/// object as if they were beside it, where none is a setting.
-///
-/// # Errors
-/// An object with a key.
-pub(super) fn flattened(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Map<String, Value>> {
-    let mut flat = Map::new();
-    for (key, value) in object {
-        let value = match value {
-            Value::Array(items) => items.last().filter(|last| !last.is_array()),
-            other => Some(other),
-        };
-        match value {
-            Some(Value::Object(inner)) => {
-                if let Some(inner) = inner.keys().next() {
-                    return Err(unsupported(context, name, inner));
-                }
-            }
-            Some(value) => drop(flat.insert(key.clone(), value.clone())),
-            None => {}
-        }
-    }
-    Ok(flat)
-}
-
-/// Returns the second entry of a query or filter, which has only one.
-pub(super) fn second(body: &Value) -> Option<(&String, &Value)> {
-    body.as_object()?.iter().nth(1)
-}
-
-/// Applies the second entry of a query or filter. Elasticsearch's parser reads it as another value of the setting that
-/// has the query or filter, and fails unless it is a query or filter, too.
-pub(super) fn replaced(
-    context: &Context<'_>,
-    body: &Value,
-    first: Query,
-    parse: fn(&Context<'_>, &Value) -> Result<Query>,
-) -> Result<Query> {
-    match second(body) {
-        None | Some((_, Value::Null)) => Ok(first),
-        Some((_, other @ Value::Object(_))) => parse(context, other),
-        Some((key, _)) => Err(parsing_error(context, &format!("[_na] query does not support [{key}]"))),
-    }
-}
-
-/// Returns whether the second entry of a query or filter, if any, is no value that Elasticsearch's parser takes for one
-/// of the setting.
-pub(super) fn has_no_value(part: &Value) -> bool {
-    second(part).is_none_or(|(_, other)| other.is_object() || other.is_null())
-}
-
-/// Fails for a part of a query with values that Elasticsearch's parser takes for those of `key`, or for other settings.
-pub(super) fn check_part(context: &Context<'_>, name: &str, key: &str, part: &Value) -> Result<()> {
-    match part.as_object().and_then(|part| part.keys().nth(2)) {
-        _ if !has_no_value(part) => Err(unsupported(context, name, key)),
-        Some(third) => Err(unsupported(context, name, third)),
-        None => Ok(()),
-    }
-}
-
-/// Parses an item of an array of queries or filters. Elasticsearch's parser takes its second entry for the next item.
-fn parse_item(context: &Context<'_>, item: &Value, parse: fn(&Context<'_>, &Value) -> Result<Query>) -> Result<Query> {
-    let (Some((_, next)), Some((key, value))) = (second(item), item.as_object().and_then(|item| item.iter().next()))
-    else {
-        return parse(context, item);
-    };
-    parse(context, &json!({key: value}))?;
-    if next.is_object() {
-        parse(context, next)?;
-    }
-    // The message of the array's parser, which expects an object there.
-    parse(context, &Value::Null)
-}
-
-/// Parses one query or an array of queries. Values before a query in an array are skipped.
-pub(super) fn parse_clauses(
-    context: &Context<'_>,
-    value: &Value,
-    parse: fn(&Context<'_>, &Value) -> Result<Query>,
-) -> Result<Vec<Query>> {
-    match value {
-        Value::Array(items) if items.len() > context.max_clauses => Err(too_many_clauses(context.max_clauses)),
-        Value::Array(items) => {
-            let is_skipped = |at: usize, item: &Value| is_scalar(item) && items.get(at + 1).is_some();
-            let kept = items.iter().enumerate().filter(|(at, item)| !is_skipped(*at, item));
-            kept.map(|(_, item)| parse_item(context, item, parse)).collect()
-        }
-        other => Ok(vec![parse(context, other)?]),
-    }
 }
 
 pub(super) fn number(value: Option<&Value>) -> Option<f32> {
@@ -209,12 +87,12 @@ pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
     Err(SearchError::float(fuzziness))
 }
 
-/// Parses `rewrite` of a multi-term query. Returns `None` for the constant-score filter.
+/// Parses the method `rewrite` of a multi-term query. Returns `None` for the constant-score filter.
 ///
 /// # Errors
 /// An unknown method.
-pub(super) fn rewrite_of(settings: &Value) -> Result<Option<Rewrite>> {
-    let Some(text) = settings.get("rewrite").filter(|text| !text.is_null()).map(text_of) else {
+pub(super) fn rewrite_of(method: Option<&Value>) -> Result<Option<Rewrite>> {
+    let Some(text) = method.map(text_of) else {
         return Ok(None);
     };
     let unknown = || SearchError::illegal(format!("Failed to parse rewrite_method [{text}]"));
@@ -231,12 +109,12 @@ pub(super) fn rewrite_of(settings: &Value) -> Result<Option<Rewrite>> {
     }
 }
 
-/// Escapes the operators of a regular expression that `flags` does not enable.
+/// Escapes the operators of a regular expression that its flags do not enable.
 ///
 /// # Errors
 /// An unknown flag.
-pub(super) fn with_flags(pattern: &str, settings: &Value) -> Result<String> {
-    let Some(flags) = settings.get("flags").and_then(Value::as_str) else {
+pub(super) fn with_flags(pattern: &str, flags: Option<&Value>) -> Result<String> {
+    let Some(flags) = flags.and_then(Value::as_str) else {
         return Ok(pattern.to_owned());
     };
     let mut literal = "&~#@<".to_owned();
@@ -317,29 +195,6 @@ pub(crate) fn check_nested(context: &Context<'_>, path: &str) -> Result<()> {
     }
 }
 
-/// Returns the error for a nested, parent or child query whose path or type is not mapped.
-pub(super) fn join_error(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> SearchError {
-    let text = |keys: [&str; 3]| {
-        keys.iter()
-            .find_map(|key| object.get(*key))
-            .map(text_of)
-            .unwrap_or_default()
-    };
-    let kind = text(["type", "child_type", "childType"]);
-    parsing_error(
-        context,
-        &match name {
-            "nested" => not_nested(context, &text(["path", "path", "path"])),
-            "has_parent" | "hasParent" => format!(
-                "[has_parent] query configured 'parent_type' [{}] is not a valid type",
-                text(["type", "parent_type", "parentType"])
-            ),
-            "top_children" | "topChildren" | "has_child filter" => format!("No mapping for for type [{kind}]"),
-            _ => format!("[has_child] No mapping for for type [{kind}]"),
-        },
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,8 +206,8 @@ mod tests {
     #[case("a<1-2>&b", "INTERVAL|intersection", "a<1-2>&b")]
     #[case("\"#\"#\\#", "COMPLEMENT", "\"#\"\\#\\#")]
     fn operators_without_their_flag_are_escaped(#[case] pattern: &str, #[case] flags: &str, #[case] expected: &str) {
-        assert_eq!(with_flags(pattern, &json!({"flags": flags})).unwrap(), expected);
-        assert!(with_flags(pattern, &json!({"flags": "NOPE"})).is_err());
+        assert_eq!(with_flags(pattern, Some(&flags.into())).unwrap(), expected);
+        assert!(with_flags(pattern, Some(&"NOPE".into())).is_err());
     }
 
     #[rstest]
@@ -361,8 +216,8 @@ mod tests {
     #[case("top_terms_boost_5", Some(Rewrite::TopBoost(5)))]
     #[case("constantScoreAuto", None)]
     fn a_rewrite_has_a_name_and_a_size(#[case] text: &str, #[case] expected: Option<Rewrite>) {
-        assert_eq!(rewrite_of(&json!({"rewrite": text})).unwrap(), expected);
-        assert!(rewrite_of(&json!({"rewrite": "nope"})).is_err());
+        assert_eq!(rewrite_of(Some(&text.into())).unwrap(), expected);
+        assert!(rewrite_of(Some(&"nope".into())).is_err());
     }
 
     #[rstest]

@@ -8,72 +8,131 @@ use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
-use crate::find::{extract, names, operator};
+use crate::find::{extract, names};
 use crate::mapping::truth;
-use crate::query::dsl_leaf::one_field;
-use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of, unsupported};
+use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of};
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
+use crate::query::reader::{Form, Refused, Setting, Settings, field_of, value_of};
 use crate::query::text::too_many_clauses;
+use crate::query::tokens::{Token, Tokens};
 use crate::query::value::ids_of_types;
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 
+/// Settings of `more_like_this`.
+const LIKE_THIS: [(&[&str], Setting); 18] = [
+    (&["fields"], Setting::List),
+    (&["like_text", "likeText"], Setting::Scalar),
+    (&["min_term_freq", "minTermFreq"], Setting::Int),
+    (&["max_query_terms", "maxQueryTerms"], Setting::Int),
+    (&["min_doc_freq", "minDocFreq"], Setting::Int),
+    (&["max_doc_freq", "maxDocFreq"], Setting::Int),
+    (&["min_word_length", "min_word_len", "minWordLen"], Setting::Int),
+    (&["max_word_length", "max_word_len", "maxWordLen"], Setting::Int),
+    (&["boost_terms", "boostTerms"], Setting::Float),
+    (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
+    (&["percent_terms_to_match", "percentTermsToMatch"], Setting::Float),
+    (&["analyzer"], Setting::Scalar),
+    (&["boost"], Setting::Float),
+    (&["fail_on_unsupported_field", "failOnUnsupportedField"], Setting::Flag),
+    (&["stop_words", "stopWords"], Setting::List),
+    (&["ids"], Setting::List),
+    (&["include"], Setting::Flag),
+    (&["_name"], Setting::Scalar),
+];
+
+/// Settings of `fuzzy_like_this`.
+const FUZZY_LIKE_THIS: [(&[&str], Setting); 10] = [
+    (&["fields"], Setting::List),
+    (&["like_text", "likeText"], Setting::Scalar),
+    (&["max_query_terms", "maxQueryTerms"], Setting::Int),
+    (&["boost"], Setting::Float),
+    (&["ignore_tf", "ignoreTF"], Setting::Flag),
+    (&["fuzziness", "min_similarity", "minSimilarity"], Setting::Scalar),
+    (&["prefix_length", "prefixLength"], Setting::Int),
+    (&["analyzer"], Setting::Scalar),
+    (&["fail_on_unsupported_field", "failOnUnsupportedField"], Setting::Flag),
+    (&["_name"], Setting::Scalar),
+];
+
 /// Parses one of these queries. Returns `None` if `name` is not one.
-pub(super) fn similar(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
-    match name {
-        "more_like_this" | "moreLikeThis" | "mlt" => more_like_this(context, object).map(Some),
-        "more_like_this_field" | "moreLikeThisField" | "mlt_field" => {
-            let body = Value::Object(object.clone());
-            let (name, settings) = one_field(context, "more_like_this_field", &body)?;
-            let mut settings = settings.as_object().cloned().unwrap_or_default();
-            settings.insert("fields".to_owned(), vec![name].into());
-            more_like_this(context, &settings).map(Some)
+pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+    let like_this = |name| Form {
+        name,
+        settings: &LIKE_THIS,
+        refused: &[Refused::Array, Refused::Value],
+    };
+    let fuzzy = |name| Form {
+        name,
+        settings: &FUZZY_LIKE_THIS,
+        refused: &[Refused::Array, Refused::Value],
+    };
+    Ok(Some(match name {
+        "more_like_this" | "moreLikeThis" | "mlt" => {
+            let (settings, docs) = read_like_this(context, tokens, &like_this("[mlt] query"))?;
+            let fields = settings.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
+            let query = more_like_this(context, fields, &settings, &docs)?;
+            settings.named(context, query)
         }
-        "common" => common(context, object).map(Some),
+        "more_like_this_field" | "moreLikeThisField" | "mlt_field" => {
+            let field = field_of(context, tokens, "more_like_this_field")?;
+            tokens.advance();
+            let (settings, docs) = read_like_this(context, tokens, &like_this("[mlt_field] query"))?;
+            tokens.advance();
+            let query = more_like_this(context, vec![field.to_owned()], &settings, &docs)?;
+            settings.named(context, query)
+        }
+        "common" => common(context, tokens)?,
         "fuzzy_like_this" | "fuzzyLikeThis" | "flt" => {
-            let fields = object.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
-            fuzzy_like_this(context, &fields, object).map(Some)
+            let settings = fuzzy("[flt] query").read(context, tokens)?;
+            let fields = settings.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
+            let query = fuzzy_like_this(context, &fields, settings.values())?;
+            settings.named(context, query)
         }
         "fuzzy_like_this_field" | "fuzzyLikeThisField" | "flt_field" => {
-            let body = Value::Object(object.clone());
-            let (name, settings) = one_field(context, "fuzzy_like_this_field", &body)?;
-            let empty = Map::new();
-            fuzzy_like_this(context, &[name.to_owned()], settings.as_object().unwrap_or(&empty)).map(Some)
+            let field = field_of(context, tokens, "fuzzy_like_this_field")?;
+            tokens.advance();
+            let settings = fuzzy("[flt_field] query").read(context, tokens)?;
+            tokens.advance();
+            let query = fuzzy_like_this(context, &[field.to_owned()], settings.values())?;
+            settings.named(context, query)
         }
-        _ => Ok(None),
+        _ => return Ok(None),
+    }))
+}
+
+/// Reads `more_like_this`: its settings and `docs`.
+fn read_like_this(context: &Context<'_>, tokens: &mut Tokens<'_>, form: &Form<'_>) -> Result<(Settings, Vec<Value>)> {
+    let (mut settings, mut docs, mut key) = (Settings::default(), Vec::new(), None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Array if key == Some("docs") => {
+                let listed = tokens.whole().and_then(Value::as_array);
+                docs.extend(listed.into_iter().flatten().cloned());
+            }
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
     }
+    Ok((settings, docs))
 }
 
 fn analyzer(context: &Context<'_>, field: &str, own: Option<&Value>, name: &str) -> Result<Analyzer> {
-    match own.and_then(Value::as_str) {
-        Some(own) => Analyzer::configured(own, context.mapping.analysis())
-            .map_err(|_| parsing_error(context, &format!("[{name}] analyzer [{own}] not found"))),
-        None => Ok(context.search_analyzer(field)),
+    let Some(own) = own.map(text_of) else {
+        return Ok(context.search_analyzer(field));
+    };
+    match Analyzer::configured(&own, context.mapping.analysis()) {
+        Ok(analyzer) => Ok(analyzer),
+        Err(_) if name == "common" => {
+            let reason = format!("[common] analyzer [{own}] not found");
+            Err(parsing_error(context, &reason))
+        }
+        // Elasticsearch ignores analyzers that there are not.
+        Err(_) => Ok(context.search_analyzer(field)),
     }
 }
 
 /// Parses `fuzzy_like_this`: matches terms similar to those of a text.
 fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String, Value>) -> Result<Query> {
-    const KNOWN: [&str; 16] = [
-        "fields",
-        "like_text",
-        "likeText",
-        "max_query_terms",
-        "maxQueryTerms",
-        "ignore_tf",
-        "ignoreTF",
-        "fuzziness",
-        "min_similarity",
-        "minSimilarity",
-        "prefix_length",
-        "prefixLength",
-        "analyzer",
-        "fail_on_unsupported_field",
-        "boost",
-        "_name",
-    ];
-    if let Some(key) = object.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(unsupported(context, "flt", key));
-    }
     let find = |keys: [&str; 2]| keys.iter().find_map(|key| object.get(*key));
     let text = find(["like_text", "likeText"])
         .map(text_of)
@@ -113,47 +172,17 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String
     .boosted(boost_of(object)))
 }
 
-fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    const KNOWN: [&str; 29] = [
-        "fields",
-        "like",
-        "like_text",
-        "likeText",
-        "docs",
-        "ids",
-        "include",
-        "min_term_freq",
-        "minTermFreq",
-        "max_query_terms",
-        "maxQueryTerms",
-        "min_doc_freq",
-        "minDocFreq",
-        "max_doc_freq",
-        "maxDocFreq",
-        "min_word_len",
-        "min_word_length",
-        "max_word_len",
-        "max_word_length",
-        "boost_terms",
-        "boostTerms",
-        "minimum_should_match",
-        "percent_terms_to_match",
-        "stop_words",
-        "stopWords",
-        "fail_on_unsupported_field",
-        "analyzer",
-        "boost",
-        "_name",
-    ];
-    if let Some(key) = object.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(unsupported(context, "mlt", key));
-    }
-    let whole = |keys: [&str; 2], default: u32| {
-        keys.iter()
-            .find_map(|key| number(object.get(*key)))
-            .map_or(default, |number| number as u32)
+fn more_like_this(
+    context: &Context<'_>,
+    mut fields: Vec<String>,
+    settings: &Settings,
+    docs: &[Value],
+) -> Result<Query> {
+    let object = settings.values();
+    let whole = |key: &str, default: u32| {
+        let number = settings.int(key).map(u32::try_from);
+        number.map_or(default, |number| number.unwrap_or(0))
     };
-    let mut fields = object.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
     let stop_words: HashSet<String> = ["stop_words", "stopWords"]
         .iter()
         .find_map(|key| object.get(*key))
@@ -162,8 +191,8 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
         .into_iter()
         .collect();
     let (shortest, longest) = (
-        whole(["min_word_length", "min_word_len"], 0) as usize,
-        whole(["max_word_length", "max_word_len"], 0) as usize,
+        whole("min_word_length", 0) as usize,
+        whole("max_word_length", 0) as usize,
     );
     let count = |field: &str, text: &str, counts: &mut BTreeMap<String, u32>| -> Result<()> {
         for (_, term) in analyzer(context, field, object.get("analyzer"), "more_like_this")?.terms(text) {
@@ -174,23 +203,12 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
         }
         Ok(())
     };
-    let texts = ["like_text", "likeText", "like"]
-        .iter()
-        .find_map(|key| object.get(*key))
-        .map(|like| match like {
-            Value::Array(items) => items
-                .iter()
-                .filter_map(|item| item.as_str().map(str::to_owned))
-                .collect(),
-            Value::String(text) => vec![text.clone()],
-            _ => vec![],
-        })
-        .unwrap_or_default();
+    let texts: Vec<String> = settings.text("like_text").into_iter().collect();
     let mut documents = Vec::new();
     for id in object.get("ids").and_then(Value::as_array).into_iter().flatten() {
         documents.push((context.index.to_owned(), None, text_of(id)));
     }
-    for doc in object.get("docs").and_then(Value::as_array).into_iter().flatten() {
+    for doc in docs {
         let text = |key: &str| doc.get(key).map(text_of);
         let index = text("_index").unwrap_or_else(|| context.index.to_owned());
         documents.push((index, text("_type"), text("_id").unwrap_or_default()));
@@ -198,7 +216,7 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
     if texts.is_empty() && documents.is_empty() {
         return Err(parsing_error(
             context,
-            "more_like_this requires 'like', 'like_text', 'ids' or 'docs' to be specified",
+            "more_like_this requires at least 'like_text' or 'ids/docs' to be specified",
         ));
     }
     if fields.is_empty() {
@@ -270,10 +288,10 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
         of_documents,
         of_texts,
         settings: SimilarSettings {
-            min_term_freq: whole(["min_term_freq", "minTermFreq"], 2),
-            min_doc_freq: whole(["min_doc_freq", "minDocFreq"], 5),
-            max_doc_freq: whole(["max_doc_freq", "maxDocFreq"], u32::MAX),
-            max_query_terms: whole(["max_query_terms", "maxQueryTerms"], 25) as usize,
+            min_term_freq: whole("min_term_freq", 2),
+            min_doc_freq: whole("min_doc_freq", 5),
+            max_doc_freq: whole("max_doc_freq", u32::MAX),
+            max_query_terms: whole("max_query_terms", 25) as usize,
             minimum_should_match: object
                 .get("minimum_should_match")
                 .cloned()
@@ -295,62 +313,52 @@ fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<
     ))
 }
 
-fn common(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let body = Value::Object(object.clone());
-    let (name, settings) = one_field(context, "common", &body)?;
-    let empty = Map::new();
-    let (text, settings) = match settings {
-        Value::Object(settings) => (
-            settings
-                .get("query")
-                .map(text_of)
-                .ok_or_else(|| parsing_error(context, "No text specified for text query"))?,
-            settings,
-        ),
-        other => (text_of(other), &empty),
-    };
-    for key in settings.keys() {
-        let known = [
-            "query",
-            "analyzer",
-            "disable_coord",
-            "disableCoord",
-            "boost",
-            "high_freq_operator",
-            "highFreqOperator",
-            "low_freq_operator",
-            "lowFreqOperator",
-            "minimum_should_match",
-            "minimumShouldMatch",
-            "cutoff_frequency",
-            "_name",
-        ];
-        if !known.contains(&key.as_str()) {
-            return Err(unsupported(context, "common", key));
+fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let name = field_of(context, tokens, "common")?;
+    let (read, both) = match tokens.advance() {
+        Token::Object => {
+            let read = read_common(context, tokens)?;
+            tokens.advance();
+            read
         }
-    }
-    let occur = |keys: [&str; 2]| -> Result<Occur> {
-        let text = keys.iter().find_map(|key| settings.get(*key)).and_then(Value::as_str);
-        Ok(operator(text)?.occur())
+        _ => {
+            let read = Settings::of_value("query", value_of(tokens));
+            if !matches!(tokens.advance(), Token::EndObject) {
+                return Err(parsing_error(
+                    context,
+                    "[common] query parsed in simplified form, with direct field name, but included more options than \
+                     just the field name, possibly use its 'options' form, with 'query' element?",
+                ));
+            }
+            (read, Settings::default())
+        }
     };
-    let wanted = ["minimum_should_match", "minimumShouldMatch"]
-        .iter()
-        .find_map(|key| settings.get(*key));
-    let (minimum_rare, minimum_frequent) = match wanted {
-        Some(Value::Object(both)) => (both.get("low_freq").cloned(), both.get("high_freq").cloned()),
-        other => (other.cloned(), None),
+    let settings = read.values();
+    let no_text = || parsing_error(context, "No text specified for text query");
+    let text = read.text("query").ok_or_else(no_text)?;
+    let occur = |key: &str| match read.text(key) {
+        None => Ok(Occur::Should),
+        Some(text) if text.eq_ignore_ascii_case("or") => Ok(Occur::Should),
+        Some(text) if text.eq_ignore_ascii_case("and") => Ok(Occur::Must),
+        Some(text) => {
+            let reason = format!("[common] query requires operator to be either 'and' or 'or', not [{text}]");
+            Err(parsing_error(context, &reason))
+        }
     };
+    let wanted = |key: &str| both.get(key).cloned();
+    let minimum_rare = wanted("low_freq").or_else(|| settings.get("minimum_should_match").cloned());
+    let minimum_frequent = wanted("high_freq");
     let terms: Vec<String> = analyzer(context, name, settings.get("analyzer"), "common")?
         .terms(&text)
         .into_iter()
         .map(|(_, term)| term)
         .collect();
-    Ok(Query::from(QueryKind::ByFrequency(FrequencyQuery::Common {
+    let query = Query::from(QueryKind::ByFrequency(FrequencyQuery::Common {
         field: context.field(name),
         terms,
         cutoff: number(settings.get("cutoff_frequency")).unwrap_or(0.01),
-        rare: occur(["low_freq_operator", "lowFreqOperator"])?,
-        frequent: occur(["high_freq_operator", "highFreqOperator"])?,
+        rare: occur("low_freq_operator")?,
+        frequent: occur("high_freq_operator")?,
         minimum_rare,
         minimum_frequent,
         coord: !settings
@@ -358,5 +366,44 @@ fn common(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
             .or_else(|| settings.get("disableCoord"))
             .is_none_or(truth),
     }))
-    .boosted(boost_of(settings)))
+    .boosted(read.boost());
+    Ok(read.named(context, query))
+}
+
+/// Reads the settings of `common`, and those of its `minimum_should_match`.
+fn read_common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<(Settings, Settings)> {
+    let form = Form {
+        name: "[common] query",
+        settings: &[
+            (&["query"], Setting::Scalar),
+            (&["analyzer"], Setting::Scalar),
+            (&["disable_coord", "disableCoord"], Setting::Flag),
+            (&["boost"], Setting::Float),
+            (&["high_freq_operator", "highFreqOperator"], Setting::Scalar),
+            (&["low_freq_operator", "lowFreqOperator"], Setting::Scalar),
+            (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
+            (&["cutoff_frequency"], Setting::Float),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Value],
+    };
+    let of_minimum = Form {
+        name: "[common] query",
+        settings: &[
+            (&["low_freq", "lowFreq"], Setting::Nullable),
+            (&["high_freq", "highFreq"], Setting::Nullable),
+        ],
+        refused: &[],
+    };
+    let (mut settings, mut both, mut key) = (Settings::default(), Settings::default(), None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Object if matches!(key, Some("minimum_should_match" | "minimumShouldMatch")) => {
+                both = of_minimum.read(context, tokens)?;
+            }
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
+    }
+    Ok((settings, both))
 }

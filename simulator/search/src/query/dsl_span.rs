@@ -1,142 +1,234 @@
 //! Span queries of the DSL.
+//!
+//! Source: the span query parsers of Elasticsearch 1.5.
 
-use serde_json::{Map, Value};
-
-use crate::error::Result;
-use crate::query::dsl_leaf::{multi_term, one_field, value_and_boost};
-use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of, unsupported};
+use crate::error::{Result, SearchError};
+use crate::query::dsl_leaf::multi_term;
+use crate::query::dsl_parts::{parsing_error, text_of};
+use crate::query::reader::{Form, Refused, Setting, Settings, field_settings};
+use crate::query::tokens::{Token, Tokens};
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
+const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
+const NAME: (&[&str], Setting) = (&["_name"], Setting::Nullable);
+const ALL: &[Refused] = &[Refused::Object, Refused::Array, Refused::Value, Refused::Null];
+const VALUES: &[Refused] = &[Refused::Object, Refused::Array, Refused::Value];
+
 /// Parses a span query. Returns `None` if `name` is not one.
-pub(super) fn span(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
-    let boost = own_boost(name, object);
-    Ok(parse(context, name, object)?.map(|span| Query::from(QueryKind::Span(span)).boosted(boost)))
+pub(super) fn span(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+    Ok(Some(match name {
+        "span_term" | "spanTerm" => term(context, tokens)?,
+        "span_or" | "spanOr" => or(context, tokens)?,
+        "span_near" | "spanNear" => near(context, tokens)?,
+        "span_first" | "spanFirst" => first(context, tokens)?,
+        "span_not" | "spanNot" => not(context, tokens)?,
+        "span_multi" | "spanMulti" => multi(context, tokens)?,
+        "field_masking_span" | "fieldMaskingSpan" => masked(context, tokens)?,
+        _ => return Ok(None),
+    }))
 }
 
-/// Boost of a span query.
-fn own_boost(name: &str, object: &Map<String, Value>) -> f32 {
-    match name {
-        "span_term" | "spanTerm" => {
-            let settings = object.values().next();
-            settings.map_or(1.0, |settings| number(settings.get("boost")).unwrap_or(1.0))
-        }
-        "span_multi" | "spanMulti" => 1.0,
-        _ => boost_of(object),
+/// Builds a span query with the boost and the name of its settings.
+fn built(context: &Context<'_>, settings: &Settings, span: SpanQuery) -> Query {
+    let query = Query::from(QueryKind::Span(span)).boosted(settings.boost());
+    settings.named(context, query)
+}
+
+/// Converts a query within a span query.
+fn inner(query: Option<&Query>, error: impl FnOnce() -> SearchError) -> Result<SpanQuery> {
+    match query {
+        Some(Query {
+            kind: QueryKind::Span(span),
+            boost,
+        }) => Ok(match *boost {
+            1.0 => span.clone(),
+            boost => SpanQuery::Boosted(Box::new(span.clone()), boost),
+        }),
+        _ => Err(error()),
     }
 }
 
-/// Parses a span query within another one.
-fn inner(context: &Context<'_>, value: &Value, outer: &str) -> Result<SpanQuery> {
-    let context = &context.nested()?;
-    let (name, settings) = value
-        .as_object()
-        .and_then(|object| object.iter().next())
-        .and_then(|(name, settings)| Some((name, settings.as_object()?)))
-        .ok_or_else(|| parsing_error(context, &format!("{outer} [clauses] must be of type span query")))?;
-    let span = parse(context, name, settings)?
-        .ok_or_else(|| parsing_error(context, &format!("{outer} [clauses] must be of type span query")))?;
-    Ok(match own_boost(name, settings) {
-        1.0 => span,
-        boost => SpanQuery::Boosted(Box::new(span), boost),
-    })
+/// Returns the span query of a setting. `name` is that of the outer query in errors.
+fn part(context: &Context<'_>, settings: &Settings, name: &str, key: &str, what: &str) -> Result<Box<SpanQuery>> {
+    let missing = || parsing_error(context, &format!("{name} must have [{key}] span query clause"));
+    let found = settings.parsed(key).ok_or_else(missing)?;
+    let other = || parsing_error(context, &format!("{name} [{what}] must be of type span query"));
+    inner(found, other).map(Box::new)
 }
 
-fn parse(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<SpanQuery>> {
-    let part = |key: &str, name: &str| {
-        object
-            .get(key)
-            .ok_or_else(|| parsing_error(context, &format!("{name} must have [{key}] span query clause")))
-            .and_then(|value| inner(context, value, name))
+fn term(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form::of_any(
+        "[span_term] query",
+        &[(&["value", "term"], Setting::Nullable), BOOST, NAME],
+    );
+    let (field, settings) = field_settings(context, tokens, &form)?;
+    // Elasticsearch takes it for a `term` query here.
+    let missing = || parsing_error(context, "No value specified for term query");
+    let span = SpanQuery::Term {
+        field: context.field(field),
+        text: settings.get("value").map(text_of).ok_or_else(missing)?,
     };
-    let clauses = |name: &str| -> Result<Vec<SpanQuery>> {
-        let list = object
-            .get("clauses")
-            .and_then(Value::as_array)
-            .filter(|list| !list.is_empty())
-            .ok_or_else(|| parsing_error(context, &format!("{name} must include [clauses]")))?;
-        list.iter().map(|clause| inner(context, clause, name)).collect()
-    };
-    let whole = |key: &str| object.get(key).and_then(Value::as_i64);
-    Ok(Some(match name {
-        "span_term" | "spanTerm" => {
-            let body = Value::Object(object.clone());
-            let (field, settings) = one_field(context, "span_term", &body)?;
-            let (value, _) = value_and_boost(context, "span_term", settings, &["value", "term"])?;
-            SpanQuery::Term {
-                field: context.field(field),
-                text: text_of(&value),
-            }
-        }
-        "span_or" | "spanOr" => {
-            if let Some(key) = object
-                .keys()
-                .find(|key| !matches!(key.as_str(), "clauses" | "boost" | "_name"))
-            {
-                return Err(unsupported(context, "span_or", key));
-            }
-            SpanQuery::Or(clauses("spanOr")?)
-        }
-        "span_near" | "spanNear" => SpanQuery::Near {
-            clauses: clauses("span_near")?,
-            slop: whole("slop").ok_or_else(|| parsing_error(context, "span_near must include [slop]"))?,
-            in_order: ["in_order", "inOrder"]
-                .iter()
-                .find_map(|key| object.get(*key))
-                .is_none_or(crate::mapping::truth),
-        },
-        "span_first" | "spanFirst" => SpanQuery::First {
-            inner: Box::new(part("match", "spanFirst")?),
-            end: whole("end")
-                .and_then(|end| u32::try_from(end).ok())
-                .ok_or_else(|| parsing_error(context, "spanFirst must have [end] set for it"))?,
-        },
-        "span_not" | "spanNot" => {
-            let both = whole("dist");
-            if both.is_some() && (whole("pre").is_some() || whole("post").is_some()) {
-                let reason = "spanNot can either use [dist] or [pre] & [post] (or none)";
-                return Err(parsing_error(context, reason));
-            }
-            let around = |key: &str| {
-                whole(key)
-                    .or(both)
-                    .and_then(|distance| u32::try_from(distance).ok())
-                    .unwrap_or(0)
-            };
-            SpanQuery::Not {
-                include: Box::new(part("include", "spanNot")?),
-                exclude: Box::new(part("exclude", "spanNot")?),
-                before: around("pre"),
-                after: around("post"),
-            }
-        }
-        "span_multi" | "spanMulti" => {
-            let (kind, settings) = object
-                .get("match")
-                .and_then(Value::as_object)
-                .and_then(|wrapped| wrapped.iter().next())
-                .ok_or_else(|| parsing_error(context, "spanMultiTerm must have [match] multi term query clause"))?;
-            match multi_term(context, kind, settings)? {
-                Some(Query {
-                    kind: QueryKind::MultiTerm { field, matcher },
-                    boost,
-                }) => SpanQuery::MultiTerm { field, matcher, boost },
-                _ => {
-                    return Err(parsing_error(
-                        context,
-                        "spanMultiTerm [match] must be of type multi term query",
-                    ));
+    Ok(built(context, &settings, span))
+}
+
+/// Reads the settings of a query that has `clauses`, and these.
+fn with_clauses(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'_>,
+    form: &Form<'_>,
+    name: &str,
+) -> Result<(Settings, Vec<SpanQuery>)> {
+    let (mut settings, mut clauses, mut key) = (Settings::default(), Vec::new(), None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Array if key == Some("clauses") => {
+                while tokens.within_array().is_some() {
+                    let query = context.query_at(tokens)?;
+                    let other = || parsing_error(context, &format!("{name} [clauses] must be of type span query"));
+                    clauses.push(inner(query.as_ref(), other)?);
+                    if clauses.len() > context.max_clauses {
+                        return Err(crate::query::text::too_many_clauses(context.max_clauses));
+                    }
                 }
             }
+            _ => form.read_member(context, tokens, key, &mut settings)?,
         }
-        "field_masking_span" | "fieldMaskingSpan" => {
-            let field = object.get("field").map(text_of);
-            let field =
-                field.ok_or_else(|| parsing_error(context, "field_masking_span must have [field] set for it"))?;
-            SpanQuery::Masked {
-                inner: Box::new(part("query", "field_masking_span")?),
-                field: context.field(&field),
-            }
-        }
-        _ => return Ok(None),
-    }))
+    }
+    Ok((settings, clauses))
+}
+
+fn or(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[span_or] query",
+        settings: &[BOOST, NAME],
+        refused: ALL,
+    };
+    let (settings, clauses) = with_clauses(context, tokens, &form, "spanOr")?;
+    if clauses.is_empty() {
+        return Err(parsing_error(context, "spanOr must include [clauses]"));
+    }
+    Ok(built(context, &settings, SpanQuery::Or(clauses)))
+}
+
+fn near(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[span_near] query",
+        settings: &[
+            (&["in_order", "inOrder"], Setting::Flag),
+            (&["collect_payloads", "collectPayloads"], Setting::Flag),
+            (&["slop"], Setting::Int),
+            BOOST,
+            NAME,
+        ],
+        refused: VALUES,
+    };
+    let (settings, clauses) = with_clauses(context, tokens, &form, "spanNear")?;
+    if clauses.is_empty() {
+        return Err(parsing_error(context, "span_near must include [clauses]"));
+    }
+    let span = SpanQuery::Near {
+        clauses,
+        slop: settings
+            .int("slop")
+            .ok_or_else(|| parsing_error(context, "span_near must include [slop]"))?,
+        in_order: settings.flag("in_order").unwrap_or(true),
+    };
+    Ok(built(context, &settings, span))
+}
+
+fn first(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form::of_any(
+        "[span_first] query",
+        &[(&["match"], Setting::Query), (&["end"], Setting::Int), BOOST, NAME],
+    );
+    let settings = form.read(context, tokens)?;
+    let inner = part(context, &settings, "spanFirst", "match", "match")?;
+    let end = settings.int("end").filter(|end| *end != -1);
+    let end = end.ok_or_else(|| parsing_error(context, "spanFirst must have [end] set for it"))?;
+    let span = SpanQuery::First {
+        inner,
+        end: u32::try_from(end).unwrap_or(0),
+    };
+    Ok(built(context, &settings, span))
+}
+
+fn not(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form::of_any(
+        "[span_not] query",
+        &[
+            (&["include"], Setting::Query),
+            (&["exclude"], Setting::Query),
+            (&["dist"], Setting::Int),
+            (&["pre"], Setting::Int),
+            (&["post"], Setting::Int),
+            BOOST,
+            NAME,
+        ],
+    );
+    let settings = form.read(context, tokens)?;
+    let include = part(context, &settings, "spanNot", "include", "include")?;
+    let exclude = part(context, &settings, "spanNot", "exclude", "exclude")?;
+    let both = settings.int("dist");
+    if both.is_some() && (settings.int("pre").is_some() || settings.int("post").is_some()) {
+        let reason = "spanNot can either use [dist] or [pre] & [post] (or none)";
+        return Err(parsing_error(context, reason));
+    }
+    let around = |key: &str| u32::try_from(settings.int(key).or(both).unwrap_or(0)).unwrap_or(0);
+    let span = SpanQuery::Not {
+        include,
+        exclude,
+        before: around("pre"),
+        after: around("post"),
+    };
+    Ok(built(context, &settings, span))
+}
+
+/// Parses `span_multi`, whose only setting is its query.
+fn multi(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let malformed = |what: &str| parsing_error(context, &format!("spanMultiTerm {what}"));
+    let no_match = || malformed("must have [match] multi term query clause");
+    if !matches!(tokens.advance(), Token::Name("match")) || !matches!(tokens.advance(), Token::Object) {
+        return Err(no_match());
+    }
+    let Token::Name(name) = tokens.advance() else {
+        return Err(parsing_error(
+            context,
+            "[_na] query malformed, no field after start_object",
+        ));
+    };
+    if !matches!(tokens.advance(), Token::Object) {
+        return Err(no_match());
+    }
+    let found = multi_term(context, name, tokens)?;
+    // The ends of the query and of its setting.
+    tokens.advance();
+    tokens.advance();
+    match found {
+        Some((
+            _,
+            Query {
+                kind: QueryKind::MultiTerm { field, matcher },
+                boost,
+            },
+        )) => Ok(QueryKind::Span(SpanQuery::MultiTerm { field, matcher, boost }).into()),
+        _ => Err(malformed("[match] must be of type multi term query")),
+    }
+}
+
+fn masked(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[field_masking_span] query",
+        settings: &[(&["query"], Setting::Query), (&["field"], Setting::Scalar), BOOST, NAME],
+        refused: ALL,
+    };
+    let settings = form.read(context, tokens)?;
+    let inner = part(context, &settings, "field_masking_span", "query", "query")?;
+    let field = settings.get("field").map(text_of);
+    let field = field.ok_or_else(|| parsing_error(context, "field_masking_span must have [field] set for it"))?;
+    let span = SpanQuery::Masked {
+        inner,
+        field: context.field(&field),
+    };
+    Ok(built(context, &settings, span))
 }

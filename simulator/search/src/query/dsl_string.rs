@@ -2,161 +2,207 @@
 //!
 //! Source: Elasticsearch 1.5's `QueryStringQueryParser` and `SimpleQueryStringParser`.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::dates::TimeZone;
-use crate::error::Result;
-use crate::mapping::truth;
+use crate::error::{Result, SearchError};
 use crate::query::dsl_match::{field_boosts, fields_of};
-use crate::query::dsl_parts::{
-    boost_of, check_keys, check_minimum, minimum, parsing_error, rewrite_of, text_of, unsupported, with_boost,
-};
+use crate::query::dsl_parts::{check_minimum, minimum, parsing_error, rewrite_of, with_boost};
+use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::simple::{self, Flags, SimpleSettings};
-use crate::query::{Context, Occur, Query, QueryKind, StringSettings, parse_string};
+use crate::query::tokens::{Token, Tokens};
+use crate::query::{Context, Occur, Operator, Query, QueryKind, StringSettings, parse_string};
 
-/// Parses `simple_query_string`.
-pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    const KNOWN: [&str; 12] = [
-        "query",
-        "fields",
-        "default_operator",
-        "analyzer",
-        "flags",
-        "locale",
-        "lowercase_expanded_terms",
-        "lenient",
-        "analyze_wildcard",
-        "minimum_should_match",
-        "boost",
-        "_name",
-    ];
-    check_keys(context, "simple_query_string", object, &KNOWN)?;
-    let text = object
-        .get("query")
-        .map(text_of)
-        .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
-    let fields = object
-        .get("fields")
-        .map(|fields| field_boosts(context, fields))
-        .unwrap_or_default();
-    let flags = match object.get("flags") {
-        None => Flags::ALL,
-        Some(Value::String(text)) => Flags::parse(text)
-            .ok_or_else(|| crate::error::SearchError::illegal(format!("Unknown simple_query_string flag [{text}]")))?,
-        Some(_) => Flags::ALL,
-    };
-    let analyzer = object
-        .get("analyzer")
-        .and_then(Value::as_str)
-        .map(|name| {
-            Analyzer::configured(name, context.mapping.analysis())
-                .map_err(|_| parsing_error(context, &format!("[simple_query_string] analyzer [{name}] not found")))
-        })
-        .transpose()?;
-    let settings = SimpleSettings {
-        fields: if fields.is_empty() {
-            vec![("_all".to_owned(), 1.0)]
-        } else {
-            fields
-        },
-        operator: crate::find::operator(object.get("default_operator").and_then(Value::as_str))?.occur(),
-        flags,
-        analyzer,
-        lowercase: object.get("lowercase_expanded_terms").is_none_or(truth),
-        lenient: object.get("lenient").is_some_and(truth),
-    };
-    let mut query = simple::parse(context, &text, &settings)?.unwrap_or_else(|| QueryKind::Nothing.into());
-    if let (
-        QueryKind::Bool {
-            clauses,
-            minimum_should_match,
-            ..
-        },
-        Some(wanted),
-    ) = (&mut query.kind, object.get("minimum_should_match"))
+/// Applies `minimum_should_match` to the optional clauses of a query.
+fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Query {
+    if let QueryKind::Bool {
+        clauses,
+        minimum_should_match,
+        ..
+    } = &mut query.kind
+        && let Some(wanted) = wanted
     {
         let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
         *minimum_should_match = minimum(wanted, optional);
     }
-    Ok(with_boost(query, boost_of(object)))
+    query
+}
+
+/// Returns the default operator of a query string.
+fn operator(settings: &Settings, unknown: impl FnOnce(&str) -> SearchError) -> Result<Operator> {
+    match settings.text("default_operator") {
+        None => Ok(Operator::Or),
+        Some(text) if text.eq_ignore_ascii_case("or") => Ok(Operator::Or),
+        Some(text) if text.eq_ignore_ascii_case("and") => Ok(Operator::And),
+        Some(text) => Err(unknown(&text)),
+    }
+}
+
+/// Parses `simple_query_string`.
+pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[simple_query_string] query",
+        settings: &[
+            (&["fields"], Setting::List),
+            (&["query"], Setting::Scalar),
+            (&["analyzer"], Setting::Scalar),
+            (&["field"], Setting::Scalar),
+            (&["default_operator", "defaultOperator"], Setting::Scalar),
+            (&["flags"], Setting::Scalar),
+            (&["locale"], Setting::Scalar),
+            (&["lowercase_expanded_terms"], Setting::Flag),
+            (&["lenient"], Setting::Flag),
+            (&["analyze_wildcard"], Setting::Flag),
+            (&["minimum_should_match"], Setting::Scalar),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Array],
+    };
+    let (mut settings, mut name) = (Settings::default(), None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => name = Some(own),
+            // Elasticsearch has another text for values.
+            Token::Value(_) if !form.has_value(name) => {
+                let reason = format!("[simple_query_string] unsupported field [{}]", name.unwrap_or("null"));
+                return Err(parsing_error(context, &reason));
+            }
+            _ => form.read_member(context, tokens, name, &mut settings)?,
+        }
+    }
+    let text = settings
+        .text("query")
+        .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
+    let fields = settings.get("fields").map(|fields| field_boosts(context, fields));
+    let flags = match settings.get("flags") {
+        Some(Value::String(text)) => Flags::parse(text)
+            .ok_or_else(|| SearchError::illegal(format!("Unknown simple_query_string flag [{text}]")))?,
+        _ => Flags::ALL,
+    };
+    let analyzer = settings.text("analyzer").map(|name| {
+        Analyzer::configured(&name, context.mapping.analysis())
+            .map_err(|_| parsing_error(context, &format!("[simple_query_string] analyzer [{name}] not found")))
+    });
+    let parsed = SimpleSettings {
+        fields: match fields {
+            Some(fields) if !fields.is_empty() => fields,
+            _ => vec![("_all".to_owned(), 1.0)],
+        },
+        operator: operator(&settings, |text| {
+            let reason = format!("[simple_query_string] default operator [{text}] is not allowed");
+            parsing_error(context, &reason)
+        })?
+        .occur(),
+        flags,
+        analyzer: analyzer.transpose()?,
+        lowercase: settings.flag("lowercase_expanded_terms").unwrap_or(true),
+        lenient: settings.flag("lenient").unwrap_or(false),
+    };
+    let query = simple::parse(context, &text, &parsed)?.unwrap_or_else(|| QueryKind::Nothing.into());
+    let query = with_minimum(query, settings.get("minimum_should_match"));
+    Ok(settings.named(context, query))
 }
 
 /// Parses `query_string`.
-pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let text = object
-        .get("query")
-        .map(text_of)
-        .ok_or_else(|| parsing_error(context, "query_string must be provided with a [query]"))?;
-    let mut settings = StringSettings::default();
-    let mut boost = 1.0;
-    let mut minimum_should_match = None;
-    for (key, value) in object {
-        let count = || value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0);
-        match key.as_str() {
-            "default_field" => settings.fields = vec![(text_of(value), 1.0)],
-            "fields" => {
-                let mut fields = fields_of(context, value);
-                if let [(_, boost)] = fields.as_mut_slice() {
-                    // An only field is the default field, which has no boost.
-                    *boost = 1.0;
-                }
-                if !fields.is_empty() {
-                    settings.fields = fields;
-                }
-            }
-            "default_operator" => settings.operator = crate::find::operator(value.as_str())?,
-            "analyzer" => settings.analyzer = value.as_str().map(str::to_owned),
-            "quote_analyzer" => settings.quote_analyzer = Some(text_of(value)),
-            "quote_field_suffix" => settings.quote_field_suffix = text_of(value),
-            "lowercase_expanded_terms" => settings.lowercase_expanded_terms = truth(value),
-            "analyze_wildcard" => settings.analyze_wildcard = truth(value),
-            "allow_leading_wildcard" => settings.allow_leading_wildcard = truth(value),
-            "auto_generate_phrase_queries" => settings.auto_generate_phrase_queries = truth(value),
-            "lenient" => settings.lenient = truth(value),
-            "phrase_slop" => settings.phrase_slop = u32::try_from(count()).unwrap_or(u32::MAX),
-            "fuzzy_prefix_length" => settings.fuzzy_prefix_length = usize::try_from(count()).unwrap_or(0),
-            "fuzzy_max_expansions" => {
-                settings.fuzzy_max_expansions = usize::try_from(count()).unwrap_or(50).min(context.max_clauses)
-            }
-            "use_dis_max" => settings.use_dis_max = truth(value),
-            "tie_breaker" => settings.tie_breaker = value.as_f64().unwrap_or(0.0) as f32,
-            "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
-            "minimum_should_match" => {
-                check_minimum(value)?;
-                minimum_should_match = Some(value.clone());
-            }
-            "rewrite" => drop(rewrite_of(&Value::Object(object.clone()))?),
-            "time_zone" => {
-                settings.time_zone = TimeZone::parse(&text_of(value))?.offset_at(context.now);
-            }
-            "query"
-            | "enable_position_increments"
-            | "fuzzy_min_sim"
-            | "fuzziness"
-            | "fuzzy_rewrite"
-            | "locale"
-            | "_name"
-            | "escape"
-            | "flags"
-            | "max_determinized_states" => {}
-            other => {
-                return Err(unsupported(context, "query_string", other));
-            }
+pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[query_string] query",
+        settings: &[
+            (&["fields"], Setting::List),
+            (&["query"], Setting::Scalar),
+            (&["default_field", "defaultField"], Setting::Scalar),
+            (&["default_operator", "defaultOperator"], Setting::Scalar),
+            (&["analyzer"], Setting::Scalar),
+            (&["quote_analyzer", "quoteAnalyzer"], Setting::Scalar),
+            (&["allow_leading_wildcard", "allowLeadingWildcard"], Setting::Flag),
+            (
+                &["auto_generate_phrase_queries", "autoGeneratePhraseQueries"],
+                Setting::Flag,
+            ),
+            (&["max_determinized_states", "maxDeterminizedStates"], Setting::Int),
+            (&["lowercase_expanded_terms", "lowercaseExpandedTerms"], Setting::Flag),
+            (
+                &["enable_position_increments", "enablePositionIncrements"],
+                Setting::Flag,
+            ),
+            (&["escape"], Setting::Flag),
+            (&["use_dis_max", "useDisMax"], Setting::Flag),
+            (&["fuzzy_prefix_length", "fuzzyPrefixLength"], Setting::Int),
+            (&["fuzzy_max_expansions", "fuzzyMaxExpansions"], Setting::Int),
+            (&["fuzzy_rewrite", "fuzzyRewrite"], Setting::Scalar),
+            (&["phrase_slop", "phraseSlop"], Setting::Int),
+            (&["fuzziness", "fuzzy_min_sim", "fuzzyMinSim"], Setting::Scalar),
+            (&["boost"], Setting::Float),
+            (&["tie_breaker", "tieBreaker"], Setting::Float),
+            (&["analyze_wildcard", "analyzeWildcard"], Setting::Flag),
+            (&["rewrite"], Setting::Scalar),
+            (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
+            (&["quote_field_suffix", "quoteFieldSuffix"], Setting::Scalar),
+            (&["lenient"], Setting::Flag),
+            (&["locale"], Setting::Scalar),
+            (&["time_zone", "timeZone"], Setting::Scalar),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Array, Refused::Value],
+    };
+    let settings = form.read(context, tokens)?;
+    let count = |key: &str| settings.int(key).map(|count| usize::try_from(count).unwrap_or(0));
+    let wanted = settings.get("minimum_should_match");
+    let mut parsed = StringSettings {
+        operator: operator(&settings, |text| {
+            parsing_error(context, &format!("Query default operator [{text}] is not allowed"))
+        })?,
+        analyzer: settings.text("analyzer"),
+        quote_analyzer: settings.text("quote_analyzer"),
+        quote_field_suffix: settings.text("quote_field_suffix").unwrap_or_default(),
+        ..StringSettings::default()
+    };
+    if let Some(field) = settings.text("default_field") {
+        parsed.fields = vec![(field, 1.0)];
+    }
+    if let Some(fields) = settings.get("fields") {
+        let mut fields = fields_of(context, fields);
+        if let [(_, boost)] = fields.as_mut_slice() {
+            // An only field is the default field, which has no boost.
+            *boost = 1.0;
+        }
+        if !fields.is_empty() {
+            parsed.fields = fields;
         }
     }
-    let mut query = parse_string(context, &text, &settings)?;
-    if let (
-        QueryKind::Bool {
-            clauses,
-            minimum_should_match,
-            ..
-        },
-        Some(wanted),
-    ) = (&mut query.kind, minimum_should_match)
-    {
-        let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-        *minimum_should_match = minimum(&wanted, optional);
+    for (key, flag) in [
+        ("lowercase_expanded_terms", &mut parsed.lowercase_expanded_terms),
+        ("analyze_wildcard", &mut parsed.analyze_wildcard),
+        ("allow_leading_wildcard", &mut parsed.allow_leading_wildcard),
+        ("auto_generate_phrase_queries", &mut parsed.auto_generate_phrase_queries),
+        ("lenient", &mut parsed.lenient),
+        ("use_dis_max", &mut parsed.use_dis_max),
+    ] {
+        *flag = settings.flag(key).unwrap_or(*flag);
     }
-    Ok(with_boost(query, boost))
+    if let Some(slop) = count("phrase_slop") {
+        parsed.phrase_slop = u32::try_from(slop).unwrap_or(u32::MAX);
+    }
+    if let Some(length) = count("fuzzy_prefix_length") {
+        parsed.fuzzy_prefix_length = length;
+    }
+    if let Some(expansions) = count("fuzzy_max_expansions") {
+        parsed.fuzzy_max_expansions = expansions.min(context.max_clauses);
+    }
+    if let Some(tie) = settings.float("tie_breaker") {
+        parsed.tie_breaker = tie;
+    }
+    if let Some(zone) = settings.text("time_zone") {
+        let unknown = |_| parsing_error(context, &format!("[query_string] time_zone [{zone}] is unknown"));
+        parsed.time_zone = TimeZone::parse(&zone).map_err(unknown)?.offset_at(context.now);
+    }
+    rewrite_of(settings.get("rewrite"))?;
+    rewrite_of(settings.get("fuzzy_rewrite"))?;
+    wanted.map_or(Ok(()), check_minimum)?;
+    let text = settings
+        .text("query")
+        .ok_or_else(|| parsing_error(context, "query_string must be provided with a [query]"))?;
+    let query = with_minimum(parse_string(context, &text, &parsed)?, wanted);
+    Ok(settings.named(context, with_boost(query, settings.boost())))
 }

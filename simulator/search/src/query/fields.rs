@@ -6,9 +6,11 @@ use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::index::NESTED;
+use crate::json::{is_scalar, java_text};
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
+use crate::query::tokens::{Token, Tokens};
 use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
 
 /// Access to documents to which a query refers.
@@ -17,14 +19,18 @@ pub(crate) trait Documents {
     fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>>;
 }
 
-/// Parser of a query or a filter of the DSL.
-type Parser = fn(&Context<'_>, &Value) -> Result<Query>;
+/// Parser of a query or a filter, whose first token is the current one. `None`: one without content. It reads on to the
+/// end.
+type Parser = for<'a> fn(&Context<'_>, &mut Tokens<'a>) -> Result<Option<Query>>;
+
+/// The query or filter of an element of a search, and the error for what its parser left of the element.
+pub(crate) type ParsedElement = (Option<Query>, Option<SearchError>);
 
 /// Parsers of nested queries and filters.
 #[derive(Clone, Copy)]
 pub(crate) struct Parsers {
-    pub(crate) query: Parser,
-    pub(crate) filter: Parser,
+    pub(super) query: Parser,
+    pub(super) filter: Parser,
 }
 
 /// Context of query parsing.
@@ -57,14 +63,65 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Parses a query within another one.
+    /// Parses a query of the DSL.
+    ///
+    /// # Errors
+    /// A body that is not a query, or that is nested too deeply.
     pub(crate) fn parse_query(&self, body: &Value) -> Result<Query> {
-        (self.parsers.query)(self, body)
+        let query = self.query_at(&mut Tokens::new(body))?;
+        Ok(query.unwrap_or_else(|| QueryKind::Nothing.into()))
     }
 
-    /// Parses a filter within a query or filter.
+    /// Parses a filter of the DSL. An empty one matches all documents.
+    ///
+    /// # Errors
+    /// A body that is not a filter, or that is nested too deeply.
     pub(crate) fn parse_filter(&self, body: &Value) -> Result<Query> {
-        (self.parsers.filter)(self, body)
+        let filter = self.filter_at(&mut Tokens::new(body))?;
+        Ok(filter.unwrap_or_else(|| QueryKind::All.into()))
+    }
+
+    /// Parses the query that begins with the current token, and reads on to its end. `None`: one without content.
+    pub(super) fn query_at(&self, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+        (self.parsers.query)(self, tokens)
+    }
+
+    /// Parses the filter that begins with the current token, and reads on to its end. `None`: an empty one.
+    pub(super) fn filter_at(&self, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+        (self.parsers.filter)(self, tokens)
+    }
+
+    /// Parses the element `query` of a search.
+    ///
+    /// # Errors
+    /// Those of [`Context::parse_query`].
+    pub(crate) fn parse_query_element(&self, body: &Value) -> Result<ParsedElement> {
+        self.parse_element("query", body, self.parsers.query)
+    }
+
+    /// Parses the element `post_filter` of a search.
+    ///
+    /// # Errors
+    /// Those of [`Context::parse_filter`].
+    pub(crate) fn parse_filter_element(&self, body: &Value) -> Result<ParsedElement> {
+        self.parse_element("post_filter", body, self.parsers.filter)
+    }
+
+    fn parse_element(&self, name: &str, body: &Value, parse: Parser) -> Result<ParsedElement> {
+        let mut tokens = Tokens::new(body);
+        let parsed = parse(self, &mut tokens)?;
+        let left = match tokens.advance() {
+            Token::End | Token::EndObject => None,
+            // The parser of the search expects another element.
+            _ => {
+                let name = match tokens.is_in_body() {
+                    true => tokens.name().unwrap_or("null"),
+                    false => name,
+                };
+                Some(SearchError::unexpected(tokens.kind(), name))
+            }
+        };
+        Ok((parsed, left))
     }
 
     /// Names of the types that are searched.
@@ -153,8 +210,8 @@ impl<'a> Context<'a> {
 
     /// Records a named query.
     pub(crate) fn name(&self, name: Option<&Value>, query: &Query) {
-        if let (Some(Value::String(name)), Some(names)) = (name, self.names) {
-            names.borrow_mut().push((name.clone(), query.clone()));
+        if let (Some(name), Some(names)) = (name.filter(|name| is_scalar(name)), self.names) {
+            names.borrow_mut().push((java_text(name), query.clone()));
         }
     }
 

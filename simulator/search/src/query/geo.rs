@@ -18,7 +18,7 @@ const EQUATORIAL_RADIUS: f64 = 6_378_137.0;
 const POLAR_RADIUS: f64 = 6_356_752.314_245;
 
 /// A point, in degrees north and east.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct GeoPoint {
     pub(crate) lat: f64,
     pub(crate) lon: f64,
@@ -113,7 +113,7 @@ impl GeoPoint {
     }
 
     /// Returns the center of a geohash's cell.
-    fn of_geohash(hash: &str) -> Option<GeoPoint> {
+    pub(crate) fn of_geohash(hash: &str) -> Option<GeoPoint> {
         let (mut lat, mut lon) = ((-90.0f64, 90.0f64), (-180.0f64, 180.0f64));
         let mut even = true;
         for byte in hash.bytes() {

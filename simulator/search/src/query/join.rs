@@ -4,11 +4,11 @@
 //!
 //! Source: the `nested`, `has_child`, `has_parent` and `top_children` parsers of Elasticsearch 1.5.
 
-use serde_json::{Map, Value};
-
 use crate::error::{Result, SearchError};
 use crate::query::dsl_inner_hits::record;
-use crate::query::dsl_parts::{boost_of, join_error, parsing_error, text_of};
+use crate::query::dsl_parts::{check_nested, parsing_error};
+use crate::query::reader::{Form, Refused, Setting, Settings};
+use crate::query::tokens::Tokens;
 use crate::query::{Context, InnerRelation, Query, QueryKind};
 
 /// Combination of the scores of several joined documents.
@@ -58,28 +58,54 @@ pub(crate) struct RelatedQuery {
     pub(crate) mode: JoinMode,
 }
 
-/// Returns the value of the first of `keys` that exists.
-fn first_of<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
-    keys.iter()
-        .find_map(|key| object.get(*key))
-        .filter(|value| !value.is_null())
+/// Reads the settings of a join query or filter. Its query is parsed later, when its path or type is known.
+fn read(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'_>,
+    (name, kind): (&str, &str),
+    own: &[(&'static [&'static str], Setting)],
+) -> Result<Settings> {
+    const COMMON: [(&[&str], Setting); 4] = [
+        (&["query"], Setting::Whole),
+        (&["inner_hits"], Setting::Whole),
+        (&["boost"], Setting::Float),
+        (&["_name"], Setting::Scalar),
+    ];
+    const SCORES: (&[&str], Setting) = (
+        &["score_mode", "scoreMode", "score_type", "scoreType", "score"],
+        Setting::Scalar,
+    );
+    const OF_FILTER: [(&[&str], Setting); 3] = [
+        (&["filter"], Setting::Whole),
+        (&["_cache"], Setting::Flag),
+        (&["_cache_key", "_cacheKey"], Setting::Scalar),
+    ];
+    let of_kind = match (kind, name) {
+        ("filter", _) => OF_FILTER.as_slice(),
+        (_, "nested") => &[SCORES, (&["filter"], Setting::Whole)],
+        _ => &[SCORES],
+    };
+    let form = Form {
+        name: &format!("[{name}] {kind}"),
+        settings: &[COMMON.as_slice(), of_kind, own].concat(),
+        refused: &[Refused::Object, Refused::Value],
+    };
+    form.read(context, tokens)
 }
 
 /// Parses the inner query or filter.
-fn inner(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
-    match (object.get("query"), object.get("filter")) {
-        (Some(query), _) => context.parse_query(query),
-        (None, Some(filter)) => context.parse_filter(filter).map(Query::constant),
-        (None, None) => Err(parsing_error(
-            context,
-            &format!("[{name}] requires either 'query' or 'filter' field"),
-        )),
+fn inner(context: &Context<'_>, settings: &Settings) -> Result<Option<Query>> {
+    if let Some(query) = settings.get("query") {
+        return context.query_at(&mut Tokens::new(query));
+    }
+    match settings.get("filter") {
+        Some(filter) => Ok(context.filter_at(&mut Tokens::new(filter))?.map(Query::constant)),
+        None => Ok(None),
     }
 }
 
-fn mode(context: &Context<'_>, name: &str, object: &Map<String, Value>, default: JoinMode) -> Result<JoinMode> {
-    let keys = ["score_mode", "scoreMode", "score_type", "scoreType", "score"];
-    match first_of(object, &keys).map(text_of).as_deref() {
+fn mode(context: &Context<'_>, name: &str, settings: &Settings, default: JoinMode) -> Result<JoinMode> {
+    match settings.text("score_mode").as_deref() {
         None => Ok(default),
         Some("none") => Ok(JoinMode::None),
         Some("avg") => Ok(JoinMode::Avg),
@@ -88,46 +114,48 @@ fn mode(context: &Context<'_>, name: &str, object: &Map<String, Value>, default:
         Some("sum" | "total") => Ok(JoinMode::Sum),
         // Only `nested` and `has_parent` have messages of their own. `has_parent` has only `score` and `none`.
         Some("score") if name == "has_parent" => Ok(JoinMode::Max),
+        Some(_) if name == "has_parent" => Ok(JoinMode::None),
         Some(other) => Err(match name {
             "nested" => parsing_error(context, &format!("illegal score_mode for nested query [{other}]")),
-            "has_parent" => {
-                let reason = format!("[has_parent] query does not support [{other}] as an option for score_mode");
-                parsing_error(context, &reason)
-            }
             _ => SearchError::illegal(format!("No score type for child query [{other}] found")),
         }),
     }
 }
 
-/// Parses `nested`.
-pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    if !["query", "filter"].iter().any(|key| object.contains_key(*key)) {
+/// Parses `nested`, as a query or filter: its query, and its settings.
+pub(super) fn nested(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &str) -> Result<(Query, Settings)> {
+    let own = [(["path"].as_slice(), Setting::Scalar), (&["join"], Setting::Flag)];
+    let own = if kind == "filter" { own.as_slice() } else { &own[..1] };
+    let settings = read(context, tokens, ("nested", kind), own)?;
+    if settings.get("query").is_none() && settings.get("filter").is_none() {
         let reason = "[nested] requires either 'query' or 'filter' field";
         return Err(parsing_error(context, reason));
     }
-    let path = first_of(object, &["path"])
-        .map(text_of)
+    let path = settings
+        .text("path")
         .ok_or_else(|| parsing_error(context, "[nested] requires 'path' field"))?;
-    if !context.is_nested(&path) {
-        return Err(join_error(context, "nested", object));
-    }
+    check_nested(context, &path)?;
     let inside = Context {
         nested_path: Some(&path),
         ..*context
     };
-    let query = inner(&inside, "nested", object)?;
+    let Some(query) = inner(&inside, &settings)? else {
+        return Ok((QueryKind::Nothing.into(), settings));
+    };
+    let outer = context.nested_path.map(str::to_owned);
     let relation = InnerRelation::Nested {
         path: path.clone(),
-        outer: context.nested_path.map(str::to_owned),
+        outer: outer.clone(),
     };
-    record(context, object, &path, relation, &query)?;
+    record(context, settings.values(), &path, relation, &query)?;
     let nested = NestedQuery {
-        outer: context.nested_path.map(str::to_owned),
+        outer,
         query,
-        mode: mode(context, "nested", object, JoinMode::Avg)?,
+        mode: mode(context, "nested", &settings, JoinMode::Avg)?,
         path: path.clone(),
     };
-    Ok(Query::from(QueryKind::Nested(Box::new(nested))).boosted(boost_of(object)))
+    let query = Query::from(QueryKind::Nested(Box::new(nested))).boosted(settings.boost());
+    Ok((query, settings))
 }
 
 /// Fails for a query whose documents are deleted: it runs on a whole shard.
@@ -141,49 +169,79 @@ fn check_use(context: &Context<'_>, name: &str) -> Result<()> {
     }
 }
 
-/// Parses `has_child` and `top_children`, as queries or filters.
-pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
-    let known = name;
-    let name = name.trim_end_matches(" filter");
+/// Returns the error for a query or filter without its own query.
+fn without_query(context: &Context<'_>, name: &str, kind: &str) -> SearchError {
+    let reason = match (name, kind) {
+        (_, "filter") => format!("[{name}] filter requires 'query' or 'filter' field"),
+        ("has_parent", _) => "[has_parent] query requires 'query' field".to_owned(),
+        _ => format!("[{name}] requires 'query' field"),
+    };
+    parsing_error(context, &reason)
+}
+
+/// Parses `has_child` and `top_children`, as queries or filters: the query, and its settings.
+pub(super) fn has_child(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'_>,
+    name: &str,
+    kind: &str,
+) -> Result<(Query, Settings)> {
     check_use(context, name)?;
-    let child_type = first_of(object, &["type", "child_type", "childType"])
-        .map(text_of)
-        .ok_or_else(|| parsing_error(context, &format!("[{name}] requires 'type' field")))?;
+    let is_top = name.starts_with("top");
+    let of_top = [
+        (["type", "child_type", "childType"].as_slice(), Setting::Scalar),
+        (&["factor"], Setting::Int),
+        (&["incremental_factor", "incrementalFactor"], Setting::Int),
+        (&["_scope"], Setting::Scalar),
+    ];
+    let of_children = [
+        (["type", "child_type", "childType"].as_slice(), Setting::Scalar),
+        (&["min_children", "minChildren"], Setting::Int),
+        (&["max_children", "maxChildren"], Setting::Int),
+        (&["short_circuit_cutoff"], Setting::Int),
+        (&["_scope"], Setting::Scalar),
+    ];
+    let own = if is_top {
+        of_top.as_slice()
+    } else {
+        of_children.as_slice()
+    };
+    let settings = read(context, tokens, (name, kind), own)?;
+    if settings.get("query").is_none() && settings.get("filter").is_none() {
+        return Err(without_query(context, name, kind));
+    }
+    let missing_type = || {
+        let shown = if kind == "filter" { " filter" } else { "" };
+        parsing_error(context, &format!("[{name}]{shown} requires 'type' field"))
+    };
+    let child_type = settings.text("type").ok_or_else(missing_type)?;
+    let Some(query) = inner(context, &settings)? else {
+        return Ok((QueryKind::Nothing.into(), settings));
+    };
     if context.mapping.type_mapping(&child_type).is_none() {
-        return Err(join_error(context, known, object));
+        let shown = if is_top || kind == "filter" { "" } else { "[has_child] " };
+        let reason = format!("{shown}No mapping for for type [{child_type}]");
+        return Err(parsing_error(context, &reason));
     }
     let parent_type = context
         .mapping
         .parent_type(&child_type)
         .ok_or_else(|| parsing_error(context, &format!("[{name}] _parent field not configured")))?;
     // The inner query has the boost of the outer one.
-    let boost = boost_of(object);
-    let query = inner(context, name, object)?
-        .boosted(boost)
-        .filtered(context.of_type(&child_type));
-    record(
-        context,
-        object,
-        &child_type,
-        InnerRelation::Related(child_type.clone()),
-        &query,
-    )?;
-    let number = |keys: [&str; 2], default: usize| {
-        first_of(object, &keys)
-            .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
-            .map_or(default, |number| usize::try_from(number).unwrap_or(usize::MAX))
-    };
-    let min = number(["min_children", "minChildren"], 0);
-    let max = number(["max_children", "maxChildren"], 0);
+    let boost = settings.boost();
+    let query = query.boosted(boost).filtered(context.of_type(&child_type));
+    let relation = InnerRelation::Related(child_type.clone());
+    record(context, settings.values(), &child_type, relation, &query)?;
+    let number = |key: &str| settings.int(key).map_or(0, |count| usize::try_from(count).unwrap_or(0));
+    let (min, max) = (number("min_children"), number("max_children"));
     if max > 0 && max < min {
         return Err(parsing_error(
             context,
             &format!("[{name}] 'max_children' is less than 'min_children'"),
         ));
     }
-    let is_top = name.starts_with("top");
     let default = if is_top { JoinMode::Max } else { JoinMode::None };
-    let mode = mode(context, name, object, default)?;
+    let mode = mode(context, name, &settings, default)?;
     let is_constant = is_top || mode == JoinMode::None && min <= 1 && max == 0;
     let types = format!("{child_type}/{parent_type}");
     let shown_max = if max == 0 { i32::MAX as usize } else { max };
@@ -206,30 +264,37 @@ pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, 
         query,
         mode,
     };
-    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost))
+    Ok((
+        Query::from(QueryKind::Related(Box::new(related))).boosted(boost),
+        settings,
+    ))
 }
 
-/// Parses `has_parent`, as a query or filter.
-pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+/// Parses `has_parent`, as a query or filter: the query, and its settings.
+pub(super) fn has_parent(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &str) -> Result<(Query, Settings)> {
     check_use(context, "has_parent")?;
-    let parent_type = first_of(object, &["type", "parent_type", "parentType"])
-        .map(text_of)
-        .ok_or_else(|| parsing_error(context, "[has_parent] query requires 'parent_type' field"))?;
-    if context.mapping.type_mapping(&parent_type).is_none() {
-        return Err(join_error(context, "has_parent", object));
+    let own = [
+        (["type", "parent_type", "parentType"].as_slice(), Setting::Scalar),
+        (&["_scope"], Setting::Scalar),
+    ];
+    let settings = read(context, tokens, ("has_parent", kind), &own)?;
+    if settings.get("query").is_none() && settings.get("filter").is_none() {
+        return Err(without_query(context, "has_parent", kind));
     }
-    let boost = boost_of(object);
-    let query = inner(context, "has_parent", object)?
-        .boosted(boost)
-        .filtered(context.of_type(&parent_type));
-    record(
-        context,
-        object,
-        &parent_type,
-        InnerRelation::Related(parent_type.clone()),
-        &query,
-    )?;
-    let mode = mode(context, "has_parent", object, JoinMode::None)?;
+    let missing_type = || parsing_error(context, &format!("[has_parent] {kind} requires 'parent_type' field"));
+    let parent_type = settings.text("type").ok_or_else(missing_type)?;
+    let Some(query) = inner(context, &settings)? else {
+        return Ok((QueryKind::Nothing.into(), settings));
+    };
+    if context.mapping.type_mapping(&parent_type).is_none() {
+        let reason = format!("[has_parent] query configured 'parent_type' [{parent_type}] is not a valid type");
+        return Err(parsing_error(context, &reason));
+    }
+    let boost = settings.boost();
+    let query = query.boosted(boost).filtered(context.of_type(&parent_type));
+    let relation = InnerRelation::Related(parent_type.clone());
+    record(context, settings.values(), &parent_type, relation, &query)?;
+    let mode = mode(context, "has_parent", &settings, JoinMode::None)?;
     let is_constant = mode == JoinMode::None;
     let name = if is_constant { "parent_filter" } else { "ParentQuery" };
     let related = RelatedQuery {
@@ -240,5 +305,8 @@ pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> 
         relation: Relation::Parent { parent_type },
         mode,
     };
-    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost))
+    Ok((
+        Query::from(QueryKind::Related(Box::new(related))).boosted(boost),
+        settings,
+    ))
 }

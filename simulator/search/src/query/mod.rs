@@ -8,6 +8,7 @@ mod automaton;
 mod build;
 mod dsl;
 mod dsl_filter;
+mod dsl_filter_leaf;
 mod dsl_function;
 mod dsl_geo;
 mod dsl_inner_hits;
@@ -30,6 +31,7 @@ mod join;
 mod label;
 mod levenshtein;
 mod numeric_range;
+mod reader;
 mod regexp;
 mod regexp_parser;
 mod settings;
@@ -37,6 +39,7 @@ mod simple;
 mod span;
 mod term_test;
 mod text;
+mod tokens;
 mod value;
 
 use std::sync::Arc;
@@ -47,8 +50,6 @@ use crate::mapping::{Field, FieldOrdinal, Indexing};
 use crate::script::MappedScript;
 
 pub(crate) use build::parse_string;
-pub(crate) use dsl::parse_body;
-pub(crate) use dsl_filter::parse_filter;
 pub(crate) use dsl_inner_hits::parse_inner_hits;
 pub(crate) use dsl_parts::check_nested;
 pub(crate) use expand::{Expansion, ScoredTerm, expand, similar_terms, terms_of, terms_with_prefix};
@@ -71,8 +72,8 @@ pub(crate) use term_test::TermTest;
 
 /// Parsers of the query DSL.
 pub(crate) const PARSERS: Parsers = Parsers {
-    query: parse_body,
-    filter: parse_filter,
+    query: dsl::parse_query,
+    filter: dsl_filter::parse_filter,
 };
 
 /// A field of a query. An unmapped field has no ordinal and no documents.

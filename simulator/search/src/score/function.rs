@@ -192,6 +192,9 @@ impl FunctionScorer {
     fn value(&mut self) -> f32 {
         let doc = self.inner.doc();
         let score = self.inner.score();
+        if self.functions.is_empty() {
+            return self.boost * score;
+        }
         let values: Vec<(f64, f32)> = self
             .functions
             .iter_mut()

@@ -12,7 +12,6 @@ use crate::error::{Result, SearchError};
 use crate::json;
 use crate::mapping::truth;
 use crate::mustache::render;
-use crate::query::{parse_body, parse_filter};
 use crate::score::{END, Weight};
 
 /// Template variable of the phrase.
@@ -74,9 +73,9 @@ impl Collate {
         let mapping = index.mapping();
         let context = index.context(&mapping, cluster);
         let query = if self.is_filter {
-            parse_filter(&context, &body)?
+            context.parse_filter(&body)?
         } else {
-            parse_body(&context, &body)?
+            context.parse_query(&body)?
         };
         for shard in &index.shards {
             let view = shard.view();

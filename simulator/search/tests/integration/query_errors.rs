@@ -50,11 +50,6 @@ const QUERY: &str = "QueryParsingException[[town] ";
     "No score type for child query [odd] found"
 )]
 #[case(
-    json!({"has_parent": {"parent_type": "shop", "query": {"match_all": {}}, "score_mode": "odd"}}),
-    QUERY,
-    "[has_parent] query does not support [odd] as an option for score_mode"
-)]
-#[case(
     json!({"match": {"name": {"query": "tea", "slop": "few"}}}),
     "NumberFormatException[",
     "For input string: \"few\""

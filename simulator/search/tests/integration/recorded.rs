@@ -56,6 +56,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_term_vectors(include_str!("../recorded/vectors.jsonl"), 140)]
 #[case::of_highlights(include_str!("../recorded/highlights.jsonl"), 250)]
 #[case::of_elements_of_a_search(include_str!("../recorded/elements.jsonl"), 700)]
+#[case::of_queries(include_str!("../recorded/queries.jsonl"), 1200)]
 #[case::of_cat(include_str!("../recorded/cat.jsonl"), 500)]
 #[case::of_settings(include_str!("../recorded/settings.jsonl"), 400)]
 #[case::of_shards(include_str!("../recorded/shards.jsonl"), 40)]

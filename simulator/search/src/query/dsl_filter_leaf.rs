@@ -1,0 +1,393 @@
+//! Filters of the DSL for the values of a field.
+//!
+//! Source: the filter parsers of Elasticsearch 1.5.
+
+use serde_json::Value;
+
+use crate::error::{Result, SearchError};
+use crate::find::extract;
+use crate::mapping::Kind;
+use crate::query::dsl_leaf::{Limits, read_ids, types_of, values_of};
+use crate::query::dsl_parts::{parsing_error, text_of, with_flags};
+use crate::query::reader::{CACHING, Form, Refused, Setting, Settings, value_of};
+use crate::query::tokens::{Token, Tokens};
+use crate::query::value::{ids_of_types, matching, prefix, term};
+use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
+
+/// Parses a filter for the values of a field. Returns `None` if `name` is not one.
+pub(super) fn leaf(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+    Ok(Some(match name {
+        "term" => term_filter(context, tokens)?,
+        "terms" | "in" => terms(context, tokens)?,
+        "range" => range(context, tokens)?,
+        "numeric_range" => numeric_range(context, tokens)?,
+        "prefix" => prefix_filter(context, tokens)?,
+        "regexp" => regexp(context, tokens)?,
+        "ids" => ids(context, tokens)?,
+        "type" => of_type(context, tokens)?,
+        "exists" | "missing" => existence(context, name, tokens)?,
+        "limit" => limit(context, tokens)?,
+        _ => return Ok(None),
+    }))
+}
+
+/// Parses `term`. The last of several fields counts.
+fn term_filter(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let of_field = Form {
+        name: "[term] filter",
+        settings: &[CACHING.as_slice(), &[(&["value", "term"], Setting::Nullable)]].concat(),
+        refused: &[Refused::Object, Refused::Array, Refused::Value, Refused::Null],
+    };
+    let form = Form {
+        name: "[term] filter",
+        settings: &CACHING,
+        refused: &[],
+    };
+    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Object => {
+                let own = of_field.read(context, tokens)?;
+                found = Some((key, own.get("value").cloned()));
+                settings.update(own);
+            }
+            Token::Value(value) if !form.has_value(key) => found = Some((key, Some(value.clone()))),
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
+    }
+    let found = found.and_then(|(field, value)| Some((field?, value)));
+    let (field, value) = found.ok_or_else(|| parsing_error(context, "No field specified for term filter"))?;
+    let value = value.ok_or_else(|| parsing_error(context, "No value specified for term filter"))?;
+    let filter = term(context, field, &value)?.filter(FilterClass::Plain, settings.caching(true));
+    Ok(settings.named(context, context.filter_of_named_type(field, filter)))
+}
+
+fn range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[range] filter",
+        settings: &[CACHING.as_slice(), &[(&["execution"], Setting::Scalar)]].concat(),
+        refused: &[Refused::Value],
+    };
+    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Object => found = Some((key.unwrap_or("null"), Limits::read(context, tokens, "[range] filter")?)),
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
+    }
+    let found = found.ok_or_else(|| parsing_error(context, "[range] filter no field specified for range filter"));
+    let (field, limits) = found?;
+    let query = limits.query(context, field)?;
+    let kind = context.mapped(field).map(|field| field.field_type.kind);
+    let execution = settings.text("execution");
+    let reason = match execution.as_deref() {
+        Some("fielddata") if kind.is_some_and(|kind| !kind.is_numeric()) => {
+            Some(format!("[range] filter field [{field}] is not a numeric type"))
+        }
+        None | Some("index" | "fielddata") => None,
+        Some(other) => Some(format!("[range] filter doesn't support [{other}] execution")),
+    };
+    if let Some(reason) = reason {
+        return Err(parsing_error(context, &reason));
+    }
+    // Date ranges with unrounded `now` are not cached.
+    let caching = match settings.caching(execution.as_deref() != Some("fielddata")) {
+        Caching::Uncached if kind == Some(Kind::Date) && settings.has("_cache") => Caching::Never,
+        _ if kind == Some(Kind::Date) && limits.has(is_now_unrounded) => Caching::Never,
+        caching => caching,
+    };
+    let filter = context.filter_of_named_type(field, query.filter(FilterClass::Plain, caching));
+    Ok(settings.named(context, filter))
+}
+
+/// Returns whether a date has `now` without rounding.
+fn is_now_unrounded(date: &str) -> bool {
+    let math = date.split_once("now").map(|(_, math)| math);
+    math.is_some_and(|math| !math.split(' ').next().is_some_and(|math| math.contains('/')))
+}
+
+fn numeric_range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[numeric_range] filter",
+        settings: &CACHING,
+        refused: &[Refused::Value],
+    };
+    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Object => {
+                let limits = Limits::read(context, tokens, "[numeric_range] filter")?;
+                found = Some((key.unwrap_or("null"), limits));
+            }
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
+    }
+    let (field, limits) = found.ok_or_else(SearchError::null_pointer)?;
+    let filter = limits
+        .query(context, field)?
+        .filter(FilterClass::Plain, settings.caching(true));
+    Ok(settings.named(context, context.filter_of_named_type(field, filter)))
+}
+
+fn prefix_filter(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[prefix] filter",
+        settings: &CACHING,
+        refused: &[],
+    };
+    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Value(value) if !form.has_value(key) => found = Some((key.unwrap_or("null"), text_of(value))),
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
+    }
+    let (field, text) = found.ok_or_else(|| parsing_error(context, "No value specified for prefix filter"))?;
+    let filter = prefix(context, field, text)?.filter(FilterClass::Prefix, settings.caching(true));
+    Ok(settings.named(context, context.filter_of_named_type(field, filter)))
+}
+
+fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let of_field = Form {
+        name: "[regexp] filter",
+        settings: &[
+            (&["value"], Setting::Nullable),
+            (&["flags"], Setting::Nullable),
+            (&["max_determinized_states"], Setting::Int),
+            (&["flags_value"], Setting::Int),
+        ],
+        refused: &[],
+    };
+    let form = Form {
+        name: "[regexp] filter",
+        settings: &CACHING,
+        refused: &[],
+    };
+    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Object => found = Some((key.unwrap_or("null"), of_field.read(context, tokens)?)),
+            _ if form.has_value(key) => form.read_member(context, tokens, key, &mut settings)?,
+            _ => found = Some((key.unwrap_or("null"), Settings::of_value("value", value_of(tokens)))),
+        }
+    }
+    let missing = || parsing_error(context, "No value specified for regexp filter");
+    let (field, own) = found.ok_or_else(missing)?;
+    let text = own.get("value").map(text_of).ok_or_else(missing)?;
+    let pattern = with_flags(&text, own.get("flags"))?;
+    let query = matching(context, field, Matcher::Regexp { pattern, text });
+    let filter = query.filter(FilterClass::Regexp, settings.caching(true));
+    Ok(settings.named(context, context.filter_of_named_type(field, filter)))
+}
+
+fn ids(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[ids] filter",
+        settings: &[
+            (&["type", "types", "_type"], Setting::Names),
+            (&["_name"], Setting::Scalar),
+        ],
+        refused: &[Refused::Array, Refused::Value],
+    };
+    let (settings, ids) = read_ids(context, tokens, &form)?;
+    let reason = "[ids] filter requires providing a values element";
+    let ids = ids.ok_or_else(|| parsing_error(context, reason))?;
+    let filter = match ids.is_empty() {
+        true => QueryKind::Nothing.into(),
+        false => {
+            let ids = ids_of_types(context, &types_of(&settings), &ids);
+            ids.filter(FilterClass::Plain, Caching::Uncached)
+        }
+    };
+    Ok(settings.named(context, filter))
+}
+
+fn of_type(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let reason = "[type] filter should have a value field, and the type name";
+    match (tokens.advance(), tokens.advance()) {
+        (Token::Name("value"), Token::Value(Value::String(name))) => {
+            tokens.advance();
+            Ok(context.of_type(name))
+        }
+        _ => Err(parsing_error(context, reason)),
+    }
+}
+
+/// Parses `exists` and `missing`.
+fn existence(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let of_missing = [
+        (["field"].as_slice(), Setting::Scalar),
+        (&["_name"], Setting::Scalar),
+        (&["null_value"], Setting::Flag),
+        (&["existence"], Setting::Flag),
+    ];
+    let form = Form {
+        name: &format!("[{name}] filter"),
+        settings: if name == "exists" {
+            &of_missing[..2]
+        } else {
+            &of_missing
+        },
+        refused: &[Refused::Value],
+    };
+    let settings = form.read(context, tokens)?;
+    let field = settings
+        .text("field")
+        .ok_or_else(|| parsing_error(context, &format!("{name} must be provided with a [field]")))?;
+    let filter = match name {
+        "exists" => context.exists(&field),
+        _ => missing(context, &field, &settings)?,
+    };
+    Ok(settings.named(context, filter))
+}
+
+fn limit(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[limit] filter",
+        settings: &[(&["value"], Setting::Int)],
+        refused: &[Refused::Value],
+    };
+    let settings = form.read(context, tokens)?;
+    let limit = settings.int("value").filter(|limit| *limit != -1);
+    let limit = limit.ok_or_else(|| parsing_error(context, "No value specified for limit filter"))?;
+    let limit = QueryKind::Limit(u32::try_from(limit).unwrap_or(u32::MAX));
+    Ok(Query::from(limit).filter(FilterClass::Plain, Caching::Uncached))
+}
+
+/// Parses `missing`: matches documents without a value (`existence`), with a null that `null_value` replaces, or both.
+fn missing(context: &Context<'_>, field: &str, settings: &Settings) -> Result<Query> {
+    let existence = settings.flag("existence").unwrap_or(true);
+    let null_value = settings.flag("null_value").unwrap_or(false);
+    if !existence && !null_value {
+        let reason = "missing must have either existence, or null_value, or both set to true";
+        return Err(parsing_error(context, reason));
+    }
+    let null = context
+        .mapped(field)
+        .and_then(|mapped| mapped.field_type.null_value.as_ref());
+    let null = null
+        .filter(|_| null_value)
+        .map(|value| term(context, field, value))
+        .transpose()?
+        .map(|null| null.filter(FilterClass::Plain, Caching::Cached));
+    Ok(match (existence.then(|| context.missing(field)), null) {
+        (Some(missing), Some(null)) => Query::any(vec![missing, null]).filter(FilterClass::Boolean(2), Caching::Cached),
+        (Some(filter), None) | (None, Some(filter)) => filter,
+        (None, None) => QueryKind::All.into(),
+    })
+}
+
+/// Parses `terms`: matches any of several values, from a list or from a field of a document (terms lookup).
+fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
+    let form = Form {
+        name: "[terms] filter",
+        settings: &[CACHING.as_slice(), &[(&["execution"], Setting::Scalar)]].concat(),
+        refused: &[Refused::Value],
+    };
+    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Array if found.is_some() => {
+                let reason = "[terms] filter does not support multiple fields";
+                return Err(parsing_error(context, reason));
+            }
+            Token::Array => found = Some((key.unwrap_or("null"), values_of(context, tokens, "filter")?)),
+            Token::Object => {
+                let field = key.unwrap_or("null");
+                found = Some((field, lookup_terms(context, tokens)?));
+            }
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
+    }
+    let reason = "terms filter requires a field name, followed by array of terms";
+    let (field, values) = found.ok_or_else(|| parsing_error(context, reason))?;
+    let execution = settings.text("execution").unwrap_or_else(|| "plain".to_owned());
+    if values.is_empty() {
+        return Ok(QueryKind::Nothing.into());
+    }
+    let (class, is_whole) = match execution.as_str() {
+        "plain" => (FilterClass::Terms, true),
+        "fielddata" if context.mapped(field).is_none() => return Ok(QueryKind::Nothing.into()),
+        "fielddata" => (FilterClass::Terms, false),
+        "bool" => (FilterClass::Boolean(values.len()), false),
+        "bool_nocache" => (FilterClass::Boolean(values.len()), true),
+        "and" => (FilterClass::And, false),
+        "and_nocache" => (FilterClass::And, true),
+        "or" => (FilterClass::Or, false),
+        "or_nocache" => (FilterClass::Or, true),
+        _ => {
+            return Err(parsing_error(
+                context,
+                &format!("terms filter execution value [{execution}] not supported"),
+            ));
+        }
+    };
+    // Either the whole filter is cached, or each of its terms.
+    let term_caching = if is_whole { Caching::Uncached } else { Caching::Cached };
+    let clause = |value: &Value| {
+        let term = term(context, field, value)?;
+        Ok(match class {
+            FilterClass::Terms => term,
+            _ => term.filter(FilterClass::Plain, term_caching),
+        })
+    };
+    let clauses = values.iter().map(clause).collect::<Result<Vec<_>>>()?;
+    let query = match class {
+        FilterClass::And => Query::every(clauses),
+        _ => Query::any(clauses),
+    };
+    let filter = query.filter(class, settings.caching(is_whole));
+    Ok(settings.named(context, context.filter_of_named_type(field, filter)))
+}
+
+/// Returns the values of a terms lookup.
+fn lookup_terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Value>> {
+    let form = Form {
+        name: "[terms] filter",
+        settings: &[
+            (&["index"], Setting::Scalar),
+            (&["type"], Setting::Scalar),
+            (&["id"], Setting::Scalar),
+            (&["path"], Setting::Scalar),
+            (&["routing"], Setting::Nullable),
+            (&["cache"], Setting::Flag),
+        ],
+        refused: &[],
+    };
+    let (mut settings, mut key) = (Settings::default(), None);
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => key = Some(own),
+            Token::Value(_) if !form.has_value(key) => {
+                let reason = format!("{} within lookup element", form.unsupported(key));
+                return Err(parsing_error(context, &reason));
+            }
+            _ => form.read_member(context, tokens, key, &mut settings)?,
+        }
+    }
+    let text = |key: &str| settings.text(key);
+    let needed = |key: &str| {
+        let reason = || {
+            parsing_error(
+                context,
+                &format!("[terms] filter lookup element requires specifying the {key}"),
+            )
+        };
+        text(key).ok_or_else(reason)
+    };
+    let (type_name, id, path) = (needed("type")?, needed("id")?, needed("path")?);
+    let index = text("index").unwrap_or_else(|| context.index.to_owned());
+    let source = match context.documents {
+        Some(documents) => documents.source(&index, &type_name, &id, text("routing").as_deref())?,
+        None => None,
+    };
+    Ok(source
+        .map(|source| extract(&source, &path).into_iter().cloned().collect())
+        .unwrap_or_default())
+}

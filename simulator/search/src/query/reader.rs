@@ -1,0 +1,399 @@
+//! The settings of a query or filter, read token by token.
+//!
+//! Source: the query and filter parsers of Elasticsearch 1.5, which read on within a value that they do not expect.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+use crate::json::{self, boolean_token, java_text, not_numeric, number_of, typed_number, unreadable};
+use crate::mapping::truth;
+use crate::query::dsl_parts::parsing_error;
+use crate::query::tokens::{Token, Tokens};
+use crate::query::{Caching, Context, Query};
+
+/// What a setting is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Setting {
+    Float,
+    Int,
+    Flag,
+    /// A string, a number or a boolean, as it is.
+    Scalar,
+    /// Like `Scalar`, and null.
+    Nullable,
+    /// A query.
+    Query,
+    /// A query or an array of queries.
+    Queries,
+    /// A filter.
+    Filter,
+    /// A filter or an array of filters.
+    Filters,
+    /// An array of texts.
+    List,
+    /// A text or an array of texts.
+    Names,
+    /// An object.
+    Whole,
+}
+
+/// Settings of most filters.
+pub(super) const CACHING: [(&[&str], Setting); 3] = [
+    (&["_name"], Setting::Scalar),
+    (&["_cache"], Setting::Flag),
+    (&["_cache_key", "_cacheKey"], Setting::Scalar),
+];
+
+/// The settings of a query or filter.
+pub(super) struct Form<'f> {
+    /// The query or filter in errors, such as `[bool] query`.
+    pub(super) name: &'f str,
+    /// Names of each setting, and what it is. The first name is the one under which it is found.
+    pub(super) settings: &'f [(&'static [&'static str], Setting)],
+    /// Tokens that are refused if they are no setting. Others are skipped.
+    pub(super) refused: &'f [Refused],
+}
+
+impl<'f> Form<'f> {
+    /// The form of a parser that reads any token as the value of the setting before it, and refuses other settings.
+    pub(super) fn of_any(name: &'f str, settings: &'f [(&'static [&'static str], Setting)]) -> Form<'f> {
+        Form {
+            name,
+            settings,
+            refused: &[
+                Refused::Object,
+                Refused::Array,
+                Refused::Value,
+                Refused::Null,
+                Refused::End,
+            ],
+        }
+    }
+}
+
+/// Tokens that a parser may refuse.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    Object,
+    Array,
+    Value,
+    Null,
+    /// The end of an array.
+    End,
+}
+
+/// Settings that were read.
+#[derive(Default)]
+pub(super) struct Settings {
+    values: Map<String, Value>,
+    /// Queries and filters in their order. `None`: an empty one.
+    parsed: Vec<(&'static str, Option<Query>)>,
+}
+
+impl Form<'_> {
+    fn find(&self, name: Option<&str>) -> Option<(&'static str, Setting)> {
+        let name = name?;
+        let mut settings = self.settings.iter();
+        let (names, setting) = settings.find(|(names, _)| names.contains(&name))?;
+        Some((names.first()?, *setting))
+    }
+
+    /// Whether there is a setting of that name that may be a value.
+    pub(super) fn has_value(&self, name: Option<&str>) -> bool {
+        self.find(name).is_some_and(|(_, setting)| {
+            use Setting::{Flag, Float, Int, Names, Nullable, Scalar};
+            matches!(setting, Flag | Float | Int | Names | Nullable | Scalar)
+        })
+    }
+
+    /// Fails for a token that is refused.
+    fn check(&self, context: &Context<'_>, token: Token<'_>, name: Option<&str>) -> Result<()> {
+        let kind = match token {
+            Token::Object => Refused::Object,
+            Token::Array => Refused::Array,
+            Token::Value(_) => Refused::Value,
+            Token::Null => Refused::Null,
+            Token::EndArray => Refused::End,
+            _ => return Ok(()),
+        };
+        match self.refused.contains(&kind) {
+            true => Err(parsing_error(context, &self.unsupported(name))),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the text of the error for a member that is no setting.
+    pub(super) fn unsupported(&self, name: Option<&str>) -> String {
+        format!("{} does not support [{}]", self.name, name.unwrap_or("null"))
+    }
+
+    /// Reads settings up to the end of an object.
+    pub(super) fn read(&self, context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Settings> {
+        let mut settings = Settings::default();
+        let mut name = None;
+        while let Some(token) = tokens.within_object() {
+            match token {
+                Token::Name(own) => name = Some(own),
+                _ => self.read_member(context, tokens, name, &mut settings)?,
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Reads the value of a member, whose first token is the current one.
+    pub(super) fn read_member(
+        &self,
+        context: &Context<'_>,
+        tokens: &mut Tokens<'_>,
+        name: Option<&str>,
+        settings: &mut Settings,
+    ) -> Result<()> {
+        let token = tokens.current();
+        let Some((key, setting)) = self.find(name) else {
+            return self.check(context, token, name);
+        };
+        match (setting, token) {
+            (Setting::Query | Setting::Queries, Token::Object) => {
+                let query = context.query_at(tokens)?;
+                settings.parsed.push((key, query));
+            }
+            (Setting::Filter | Setting::Filters, Token::Object) => {
+                let filter = context.filter_at(tokens)?;
+                settings.parsed.push((key, filter));
+            }
+            (Setting::Queries, Token::Array) => {
+                settings.insert(key, Some(&Value::Null));
+                while tokens.within_array().is_some() {
+                    let query = context.query_at(tokens)?;
+                    settings.push(context, key, query)?;
+                }
+            }
+            (Setting::Filters, Token::Array) => {
+                settings.insert(key, Some(&Value::Null));
+                while tokens.within_array().is_some() {
+                    let filter = context.filter_at(tokens)?;
+                    settings.push(context, key, filter)?;
+                }
+            }
+            (Setting::List | Setting::Names, Token::Array) => {
+                let texts = texts(context, tokens)?;
+                settings.values.insert(key.to_owned(), texts.into());
+            }
+            (Setting::Whole, Token::Object) => {
+                settings.insert(key, tokens.whole());
+            }
+            (Setting::Float, Token::Value(value)) => settings.insert(key, Some(&float(value)?.into())),
+            (Setting::Int, Token::Value(value)) => settings.insert(key, Some(&int(value)?.into())),
+            (Setting::Flag, Token::Value(value)) => settings.insert(key, Some(&truth(value).into())),
+            (Setting::Scalar | Setting::Nullable | Setting::Names, Token::Value(value)) => {
+                settings.insert(key, Some(value));
+            }
+            (Setting::Nullable, Token::Null) => {
+                settings.values.shift_remove(key);
+            }
+            (_, _) if !self.refused.contains(&Refused::End) => return self.check(context, token, name),
+            // The parser reads any token as the setting.
+            (Setting::Float | Setting::Int, _) => return Err(not_numeric(tokens.kind(), "UNKNOWN")),
+            (Setting::Flag, _) => return Err(not_boolean(tokens)),
+            (Setting::Scalar | Setting::Nullable, Token::Object) => settings.insert(key, Some(&"{".into())),
+            (Setting::Scalar | Setting::Nullable, Token::Array) => settings.insert(key, Some(&"[".into())),
+            (Setting::Scalar | Setting::Nullable, Token::EndArray) => settings.insert(key, Some(&"]".into())),
+            _ => return self.check(context, token, name),
+        }
+        Ok(())
+    }
+}
+
+/// Returns the error for a token that is no boolean.
+fn not_boolean(tokens: &Tokens<'_>) -> SearchError {
+    unreadable(
+        &format!("Current token ({}) not of boolean type", tokens.kind()),
+        "UNKNOWN",
+    )
+}
+
+/// Reads the current token as a boolean.
+///
+/// # Errors
+/// Null, objects and arrays.
+pub(super) fn flag(tokens: &Tokens<'_>) -> Result<bool> {
+    match tokens.current() {
+        Token::Value(value) => Ok(truth(value)),
+        _ => Err(not_boolean(tokens)),
+    }
+}
+
+/// Reads the current token as a floating-point number.
+///
+/// # Errors
+/// Those of [`float`]; null, objects and arrays.
+pub(super) fn float_of(tokens: &Tokens<'_>) -> Result<f32> {
+    match tokens.current() {
+        Token::Value(value) => float(value),
+        _ => Err(not_numeric(tokens.kind(), "UNKNOWN")),
+    }
+}
+
+/// Reads the field of a query.
+pub(super) fn field_of<'a>(context: &Context<'_>, tokens: &mut Tokens<'a>, name: &str) -> Result<&'a str> {
+    match tokens.advance() {
+        Token::Name(field) => Ok(field),
+        _ => Err(parsing_error(context, &format!("[{name}] query malformed, no field"))),
+    }
+}
+
+/// Reads the current token as a value: brackets count as their text. `None`: null.
+pub(super) fn value_of(tokens: &Tokens<'_>) -> Option<Value> {
+    match tokens.current() {
+        Token::Value(value) => Some(value.clone()),
+        Token::Object => Some("{".into()),
+        Token::Array => Some("[".into()),
+        Token::EndArray => Some("]".into()),
+        _ => None,
+    }
+}
+
+/// Reads the field of a query for one field, and its settings: those of an object, or a value. Reads on to the end of
+/// the field. Elasticsearch's parser leaves other fields to the surrounding query.
+pub(super) fn field_settings<'a>(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'a>,
+    form: &Form<'_>,
+) -> Result<(&'a str, Settings)> {
+    let name = form.name.trim_start_matches('[').split(']').next().unwrap_or_default();
+    let field = field_of(context, tokens, name)?;
+    let settings = match tokens.advance() {
+        Token::Object => form.read(context, tokens)?,
+        _ => Settings::of_value("value", value_of(tokens)),
+    };
+    tokens.advance();
+    Ok((field, settings))
+}
+
+/// Reads the texts of an array. Tokens that are no values count as their text.
+fn texts(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Value>> {
+    let mut texts = Vec::new();
+    while let Some(token) = tokens.within_array() {
+        texts.push(Value::from(match token {
+            Token::Value(value) => java_text(value),
+            Token::Name(name) => name.to_owned(),
+            Token::Object => "{".to_owned(),
+            Token::EndObject => "}".to_owned(),
+            Token::Array => "[".to_owned(),
+            _ => continue,
+        }));
+        if texts.len() > context.max_clauses * 64 {
+            return Err(crate::query::text::too_many_clauses(context.max_clauses * 64));
+        }
+    }
+    Ok(texts)
+}
+
+/// Reads a floating-point number, or the text of one.
+///
+/// # Errors
+/// Other texts, and booleans.
+fn float(value: &Value) -> Result<f32> {
+    match value {
+        Value::Bool(own) => Err(not_numeric(boolean_token(*own), "UNKNOWN")),
+        Value::String(text) => typed_number(text.trim()).ok_or_else(|| SearchError::float(text)),
+        other => Ok(number_of(other).unwrap_or_default() as f32),
+    }
+}
+
+/// Reads an integer, or the text of one. Numbers are truncated.
+///
+/// # Errors
+/// Other texts, booleans, and numbers that are too large.
+pub(super) fn int(value: &Value) -> Result<i32> {
+    match value {
+        Value::Bool(own) => Err(not_numeric(boolean_token(*own), "UNKNOWN")),
+        other => json::int(other),
+    }
+}
+
+impl Settings {
+    /// The settings of a query that has only a value.
+    pub(super) fn of_value(key: &'static str, value: Option<Value>) -> Settings {
+        let mut settings = Settings::default();
+        settings.insert(key, value.as_ref());
+        settings
+    }
+
+    fn insert(&mut self, key: &str, value: Option<&Value>) {
+        if let Some(value) = value {
+            self.values.insert(key.to_owned(), value.clone());
+        }
+    }
+
+    fn push(&mut self, context: &Context<'_>, key: &'static str, query: Option<Query>) -> Result<()> {
+        if self.parsed.len() >= context.max_clauses {
+            return Err(crate::query::text::too_many_clauses(context.max_clauses));
+        }
+        self.parsed.push((key, query));
+        Ok(())
+    }
+
+    /// Adds the scalars of other settings.
+    pub(super) fn update(&mut self, other: Settings) {
+        self.values.extend(other.values);
+    }
+
+    /// Scalars, arrays of texts and whole objects.
+    pub(super) fn values(&self) -> &Map<String, Value> {
+        &self.values
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key)
+    }
+
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        self.get(key).map(java_text)
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Option<bool> {
+        self.get(key).map(truth)
+    }
+
+    pub(super) fn float(&self, key: &str) -> Option<f32> {
+        self.get(key).and_then(number_of).map(|number| number as f32)
+    }
+
+    pub(super) fn int(&self, key: &str) -> Option<i64> {
+        self.get(key).and_then(Value::as_i64)
+    }
+
+    pub(super) fn boost(&self) -> f32 {
+        self.float("boost").unwrap_or(1.0)
+    }
+
+    /// Whether a setting of queries or filters was read, if only as an empty array.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.values.contains_key(key) || self.parsed(key).is_some()
+    }
+
+    /// Caching of a filter.
+    pub(super) fn caching(&self, default: bool) -> Caching {
+        Caching::of(&self.values, default)
+    }
+
+    /// The last query or filter of a setting. `Some(None)`: an empty one.
+    pub(super) fn parsed(&self, key: &str) -> Option<Option<&Query>> {
+        let mut parsed = self.parsed.iter().rev();
+        let (_, query) = parsed.find(|(own, _)| *own == key)?;
+        Some(query.as_ref())
+    }
+
+    /// Queries and filters in their order, without empty ones.
+    pub(super) fn into_parsed(self) -> impl Iterator<Item = (&'static str, Query)> {
+        let parsed = self.parsed.into_iter();
+        parsed.filter_map(|(key, query)| Some((key, query?)))
+    }
+
+    /// Records the query under its `_name`.
+    pub(super) fn named(&self, context: &Context<'_>, query: Query) -> Query {
+        context.name(self.get("_name"), &query);
+        query
+    }
+}
