@@ -104,6 +104,11 @@ impl SearchError {
         SearchError::parse("End of query source reached but query is not complete.")
     }
 
+    /// An element of a search that there is not.
+    pub(crate) fn no_element(name: &str) -> SearchError {
+        SearchError::search(format!("No parser for element [{name}]"))
+    }
+
     /// A token where an element of a search, or its end, is expected. `name` is that of the member before.
     pub(crate) fn unexpected(token: &str, name: &str) -> SearchError {
         SearchError::parse(format!("Expected field name but got {token} \"{name}\""))

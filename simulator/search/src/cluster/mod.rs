@@ -265,10 +265,9 @@ impl Cluster {
         let mappings = object_in_hash_order(mappings);
         let mut index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
-            if let Some(default) = mappings.get("_default_") {
-                mapping.put("_default_", default, false)?;
-            }
-            for (type_name, definition) in mappings.iter().filter(|(type_name, _)| *type_name != "_default_") {
+            let default = mappings.get_key_value("_default_");
+            let others = mappings.iter().filter(|(type_name, _)| *type_name != "_default_");
+            for (type_name, definition) in default.into_iter().chain(others) {
                 mapping
                     .put(type_name, definition, false)
                     .map_err(|error| SearchError::mapping(format!("mapping [{type_name}]")).caused_by(error))?;

@@ -21,15 +21,10 @@ pub(super) fn scalar<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value
         }),
         Value::Object(members) => match members.keys().next() {
             None => Ok(None),
-            Some(inner) => Err(unknown(inner)),
+            Some(inner) => Err(SearchError::no_element(inner)),
         },
         scalar => Ok(Some(scalar)),
     }
-}
-
-/// Returns the error for an element that there is not.
-pub(super) fn unknown(name: &str) -> SearchError {
-    SearchError::search(format!("No parser for element [{name}]"))
 }
 
 /// Returns the value of an element that is a number, or the text of one.

@@ -474,7 +474,7 @@ impl SearchRequest {
             }
             "stats" if value.is_array() => {}
             "stats" => drop(element::scalar(key, value)?),
-            other => return Err(element::unknown(other)),
+            other => return Err(SearchError::no_element(other)),
         }
         Ok(None)
     }

@@ -112,6 +112,7 @@ impl<'a> Context<'a> {
         let parsed = parse(self, &mut tokens)?;
         let left = match tokens.advance() {
             Token::End | Token::EndObject => None,
+            Token::Name(name) => Some(SearchError::no_element(name)),
             // The parser of the search expects another element.
             _ => {
                 let name = match tokens.is_in_body() {

@@ -264,7 +264,8 @@ pub(super) fn field_settings<'a>(
     let field = field_of(context, tokens, name)?;
     let settings = match tokens.advance() {
         Token::Object => form.read(context, tokens)?,
-        _ => Settings::of_value("value", value_of(tokens)),
+        // Elasticsearch takes null for its text here.
+        _ => Settings::of_value("value", Some(value_of(tokens).unwrap_or_else(|| "null".into()))),
     };
     tokens.advance();
     Ok((field, settings))

@@ -464,3 +464,13 @@ async fn mappings_of_nothing_are_missing() {
     let no_type = backend.get("/_mapping/d").await;
     no_type.expect_error(404, "TypeMissingException[[_all] type[[d]] missing]");
 }
+
+#[tokio::test]
+async fn a_new_index_names_the_mapping_of_its_template_that_cannot_be_parsed() {
+    let backend = Backend::new();
+    let template = json!({"template": "a*", "mappings": {"_default_": {"properties": {"x": {}}}}});
+    backend.send_json("PUT", "/_template/a", &template).await;
+    let reason = "MapperParsingException[mapping [_default_]]; nested: MapperParsingException[No type specified for";
+    backend.send("PUT", "/a", "").await.expect_error(400, reason);
+    backend.send("PUT", "/a/t/1", "{}").await.expect_error(400, reason);
+}

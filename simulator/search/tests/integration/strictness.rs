@@ -37,7 +37,7 @@ use crate::support::{Backend, logs};
     "[range] filter does not support [boost]"
 )]
 #[case(json!({"filtered": {"filter": {"limit": {"value": "x"}}}}), "NumberFormatException")]
-#[case(json!({"term": {"log": null}}), "No value specified for term query")]
+#[case(json!({"term": {"log": {"value": null}}}), "No value specified for term query")]
 #[case(json!({"terms": {"log": ["a", null]}}), "No value specified for terms query")]
 #[case(json!({"terms": {"log": ["a"], "frob": 1}}), "[terms] query does not support [frob]")]
 #[case(
