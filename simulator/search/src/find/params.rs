@@ -97,9 +97,8 @@ impl SearchRequest {
             shown.insert("terminate_after".to_owned(), json!(number));
         }
         if let Some(query) = text("q") {
-            self.query = QuerySource::text(query, params, limits)?;
+            elements.push(Element::Query(QuerySource::text(query, params, limits)?));
             shown.insert("query".to_owned(), query_string_json(query, params));
-            elements.push(Element::Query(self.query.clone()));
         }
         for (name, setting) in [
             ("version", &mut self.version),

@@ -43,12 +43,7 @@ fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, O
         QuerySource::All => QueryKind::All.into(),
         QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
         QuerySource::Body(body) => {
-            let (query, left) = context.parse_query_element(body).map_err(|error| match error.kind {
-                "JsonParseException" => {
-                    SearchError::query(format!("[{}] Failed to parse", context.index)).caused_by(error)
-                }
-                _ => error,
-            })?;
+            let (query, left) = context.parse_query_element(body)?;
             return Ok((query.unwrap_or_else(|| QueryKind::Nothing.into()), left));
         }
         QuerySource::Invalid(error) if error.kind == "QueryParsingException" => {

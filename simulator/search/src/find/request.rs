@@ -114,6 +114,7 @@ pub(crate) struct SearchRequest {
     pub(crate) search_type: SearchType,
     /// Whether the search opens a scroll.
     pub(crate) scrolls: bool,
+    /// The query of a request without sources, whose elements have it otherwise.
     pub(crate) query: QuerySource,
     /// Whether the hits are deleted.
     pub(crate) deletes: bool,
@@ -344,8 +345,7 @@ impl SearchRequest {
         let yes = || Ok::<bool, SearchError>(element::scalar(key, value)?.is_some_and(truth));
         match key {
             "query" => {
-                self.query = QuerySource::Body(value.clone());
-                return Ok(Some(Element::Query(self.query.clone())));
+                return Ok(Some(Element::Query(QuerySource::Body(value.clone()))));
             }
             "query_binary" | "queryBinary" => {
                 let bytes = value.as_str().and_then(|text| {
@@ -353,8 +353,7 @@ impl SearchRequest {
                     base64::engine::general_purpose::STANDARD.decode(text).ok()
                 });
                 let body = json::object(&bytes.unwrap_or_default())?;
-                self.query = QuerySource::Body(Value::Object(body));
-                return Ok(Some(Element::Query(self.query.clone())));
+                return Ok(Some(Element::Query(QuerySource::Body(Value::Object(body)))));
             }
             "filter" | "post_filter" | "postFilter" => {
                 return Ok(Some(Element::PostFilter(value.clone())));

@@ -8,11 +8,9 @@ use crate::query::Operator;
 /// # Errors
 /// Any other text.
 pub(crate) fn operator(text: Option<&str>) -> Result<Operator> {
-    match text.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("or") => Ok(Operator::Or),
-        Some("and") => Ok(Operator::And),
-        Some(_) => Err(unknown_operator(text.unwrap_or_default())),
-    }
+    text.map_or(Ok(Operator::default()), |text| {
+        Operator::parse(text).ok_or_else(|| unknown_operator(text))
+    })
 }
 
 /// Returns the error for an operator that does not exist.

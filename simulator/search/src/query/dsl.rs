@@ -16,7 +16,6 @@ use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::reader::{Form, Refused, Setting, Settings};
-use crate::query::text::too_many_clauses;
 use crate::query::tokens::{Token, Tokens};
 use crate::query::{Context, Occur, Query, QueryKind};
 
@@ -244,10 +243,7 @@ fn templated(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value
     let rendered = Template::of_query(object)
         .ok_or_else(SearchError::null_pointer)?
         .render()?;
-    let query = crate::json::object(rendered.as_bytes()).map_err(|error| match error.kind {
-        "JsonParseException" => parsing_error(context, "Failed to parse").caused_by(error),
-        _ => error,
-    })?;
+    let query = crate::json::object(rendered.as_bytes()).map_err(|error| context.unparsed(error))?;
     let query = Value::Object(query);
     if let Some(budget) = context.budget {
         budget.check_time()?;
@@ -293,19 +289,18 @@ pub(super) fn of_indices(
     kind: &str,
 ) -> Result<Option<Query>> {
     let no_match = format!("no_match_{kind}");
-    let mut settings = Settings::default();
-    let (mut name, mut otherwise) = (None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => name = Some(own),
-            Token::Value(text) if name == Some(&no_match) => match text.as_str() {
+    let mut otherwise = None;
+    let settings = form.read_with(context, tokens, |tokens, name, _| match tokens.current() {
+        Token::Value(text) if name == Some(&no_match) => {
+            match text.as_str() {
                 Some("all") => otherwise = Some(QueryKind::All.into()),
                 Some("none") => otherwise = Some(QueryKind::Nothing.into()),
                 _ => {}
-            },
-            _ => form.read_member(context, tokens, name, &mut settings)?,
+            }
+            Ok(true)
         }
-    }
+        _ => Ok(false),
+    })?;
     let names = settings
         .get("indices")
         .or(settings.get("index"))
@@ -346,19 +341,14 @@ fn boolean(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         ],
         refused: &[Refused::Object, Refused::Value],
     };
-    let mut settings = Settings::default();
-    let mut name = None;
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => name = Some(own),
-            // Elasticsearch has another text for arrays.
-            Token::Array if !matches!(name, Some("must" | "should" | "must_not" | "mustNot")) => {
-                let reason = format!("bool query does not support [{}]", name.unwrap_or("null"));
-                return Err(parsing_error(context, &reason));
-            }
-            _ => form.read_member(context, tokens, name, &mut settings)?,
+    let settings = form.read_with(context, tokens, |tokens, name, _| match tokens.current() {
+        // Elasticsearch has another text for arrays.
+        Token::Array if !matches!(name, Some("must" | "should" | "must_not" | "mustNot")) => {
+            let reason = format!("bool query does not support [{}]", name.unwrap_or("null"));
+            Err(parsing_error(context, &reason))
         }
-    }
+        _ => Ok(false),
+    })?;
     let wanted = settings.get("minimum_should_match").cloned();
     wanted.as_ref().map_or(Ok(()), check_minimum)?;
     let (boost, coord) = (settings.boost(), !settings.flag("disable_coord").unwrap_or(false));
@@ -390,8 +380,6 @@ pub(super) fn clauses(context: &Context<'_>, settings: Settings) -> Result<Vec<(
         (occur, query)
     });
     let clauses: Vec<_> = clauses.collect();
-    match clauses.len() > context.max_clauses {
-        true => Err(too_many_clauses(context.max_clauses)),
-        false => Ok(clauses),
-    }
+    context.check_clauses(clauses.len())?;
+    Ok(clauses)
 }

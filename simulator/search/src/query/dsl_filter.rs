@@ -146,29 +146,22 @@ fn list(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Op
         settings: &CACHING,
         refused: &[Refused::Value],
     };
-    let (mut settings, mut filters, mut is_found) = (Settings::default(), Vec::new(), false);
-    let mut read = |tokens: &mut Tokens<'_>| -> Result<()> {
+    let (mut filters, mut is_found) = (Vec::new(), false);
+    let mut read = |tokens: &mut Tokens<'_>| -> Result<bool> {
+        if !matches!(tokens.current(), Token::Array) {
+            return Ok(false);
+        }
         is_found = true;
         while tokens.within_array().is_some() {
             filters.extend(context.filter_at(tokens)?);
-            if filters.len() > context.max_clauses {
-                return Err(crate::query::text::too_many_clauses(context.max_clauses));
-            }
+            context.check_clauses(filters.len())?;
         }
-        Ok(())
+        Ok(true)
     };
-    if matches!(tokens.current(), Token::Array) {
-        read(tokens)?;
-    } else {
-        let mut key = None;
-        while let Some(token) = tokens.within_object() {
-            match token {
-                Token::Name(own) => key = Some(own),
-                Token::Array => read(tokens)?,
-                _ => form.read_member(context, tokens, key, &mut settings)?,
-            }
-        }
-    }
+    let settings = match read(tokens)? {
+        true => Settings::default(),
+        false => form.read_with(context, tokens, |tokens, _, _| read(tokens))?,
+    };
     if !is_found {
         let reason = format!("[{name}] filter requires 'filters' to be set on it'");
         return Err(parsing_error(context, &reason));
@@ -191,15 +184,15 @@ fn not(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Query>> 
         settings: &CACHING,
         refused: &[Refused::Value],
     };
-    let (mut settings, mut negated, mut key) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match (token, key) {
-            (Token::Name(own), _) => key = Some(own),
-            (Token::Object, Some("filter")) => negated = Some(context.filter_at(tokens)?),
-            (Token::Object | Token::Array, Some(name)) => negated = Some(filter(&context.nested()?, name, tokens)?),
-            _ => form.read_member(context, tokens, key, &mut settings)?,
-        }
-    }
+    let mut negated = None;
+    let settings = form.read_with(context, tokens, |tokens, key, _| {
+        negated = Some(match (tokens.current(), key) {
+            (Token::Object, Some("filter")) => context.filter_at(tokens)?,
+            (Token::Object | Token::Array, Some(name)) => filter(&context.nested()?, name, tokens)?,
+            _ => return Ok(false),
+        });
+        Ok(true)
+    })?;
     let negated = negated.ok_or_else(|| parsing_error(context, "filter is required when using `not` filter"))?;
     Ok(negated.map(|negated| {
         let filter = Query::not(negated).filter(FilterClass::Not, settings.caching(false));

@@ -43,24 +43,41 @@ fn term_filter(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> 
         settings: &CACHING,
         refused: &[],
     };
-    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
+    let mut found = None;
+    let settings = form.read_with(context, tokens, |tokens, key, settings| {
+        match tokens.current() {
             Token::Object => {
                 let own = of_field.read(context, tokens)?;
                 found = Some((key, own.get("value").cloned()));
                 settings.update(own);
             }
             Token::Value(value) if !form.has_value(key) => found = Some((key, Some(value.clone()))),
-            _ => form.read_member(context, tokens, key, &mut settings)?,
+            _ => return Ok(false),
         }
-    }
+        Ok(true)
+    })?;
     let found = found.and_then(|(field, value)| Some((field?, value)));
     let (field, value) = found.ok_or_else(|| parsing_error(context, "No field specified for term filter"))?;
     let value = value.ok_or_else(|| parsing_error(context, "No value specified for term filter"))?;
     let filter = term(context, field, &value)?.filter(FilterClass::Plain, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
+}
+
+/// Reads a filter that has the limits of a field.
+fn read_limits<'a>(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'a>,
+    form: &Form<'_>,
+) -> Result<(Settings, Option<(&'a str, Limits)>)> {
+    let mut found = None;
+    let settings = form.read_with(context, tokens, |tokens, key, _| {
+        let is_limits = matches!(tokens.current(), Token::Object);
+        if is_limits {
+            found = Some((key.unwrap_or("null"), Limits::read(context, tokens, form.name)?));
+        }
+        Ok(is_limits)
+    })?;
+    Ok((settings, found))
 }
 
 fn range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
@@ -69,14 +86,7 @@ fn range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         settings: &[CACHING.as_slice(), &[(&["execution"], Setting::Scalar)]].concat(),
         refused: &[Refused::Value],
     };
-    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Object => found = Some((key.unwrap_or("null"), Limits::read(context, tokens, "[range] filter")?)),
-            _ => form.read_member(context, tokens, key, &mut settings)?,
-        }
-    }
+    let (settings, found) = read_limits(context, tokens, &form)?;
     let found = found.ok_or_else(|| parsing_error(context, "[range] filter no field specified for range filter"));
     let (field, limits) = found?;
     let query = limits.query(context, field)?;
@@ -114,17 +124,7 @@ fn numeric_range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query
         settings: &CACHING,
         refused: &[Refused::Value],
     };
-    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Object => {
-                let limits = Limits::read(context, tokens, "[numeric_range] filter")?;
-                found = Some((key.unwrap_or("null"), limits));
-            }
-            _ => form.read_member(context, tokens, key, &mut settings)?,
-        }
-    }
+    let (settings, found) = read_limits(context, tokens, &form)?;
     let (field, limits) = found.ok_or_else(SearchError::null_pointer)?;
     let filter = limits
         .query(context, field)?
@@ -138,14 +138,14 @@ fn prefix_filter(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query
         settings: &CACHING,
         refused: &[],
     };
-    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Value(value) if !form.has_value(key) => found = Some((key.unwrap_or("null"), text_of(value))),
-            _ => form.read_member(context, tokens, key, &mut settings)?,
+    let mut found = None;
+    let settings = form.read_with(context, tokens, |tokens, key, _| match tokens.current() {
+        Token::Value(value) if !form.has_value(key) => {
+            found = Some((key.unwrap_or("null"), text_of(value)));
+            Ok(true)
         }
-    }
+        _ => Ok(false),
+    })?;
     let (field, text) = found.ok_or_else(|| parsing_error(context, "No value specified for prefix filter"))?;
     let filter = prefix(context, field, text)?.filter(FilterClass::Prefix, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
@@ -167,15 +167,16 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         settings: &CACHING,
         refused: &[],
     };
-    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Object => found = Some((key.unwrap_or("null"), of_field.read(context, tokens)?)),
-            _ if form.has_value(key) => form.read_member(context, tokens, key, &mut settings)?,
-            _ => found = Some((key.unwrap_or("null"), Settings::of_value("value", value_of(tokens)))),
-        }
-    }
+    let mut found = None;
+    let settings = form.read_with(context, tokens, |tokens, key, _| {
+        let own = match tokens.current() {
+            Token::Object => of_field.read(context, tokens)?,
+            _ if form.has_value(key) => return Ok(false),
+            _ => Settings::of_value("value", value_of(tokens)),
+        };
+        found = Some((key.unwrap_or("null"), own));
+        Ok(true)
+    })?;
     let missing = || parsing_error(context, "No value specified for regexp filter");
     let (field, own) = found.ok_or_else(missing)?;
     let text = own.get("value").map(text_of).ok_or_else(missing)?;
@@ -289,22 +290,20 @@ fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         settings: &[CACHING.as_slice(), &[(&["execution"], Setting::Scalar)]].concat(),
         refused: &[Refused::Value],
     };
-    let (mut settings, mut found, mut key) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
+    let mut found = None;
+    let settings = form.read_with(context, tokens, |tokens, key, _| {
+        let values = match tokens.current() {
             Token::Array if found.is_some() => {
                 let reason = "[terms] filter does not support multiple fields";
                 return Err(parsing_error(context, reason));
             }
-            Token::Array => found = Some((key.unwrap_or("null"), values_of(context, tokens, "filter")?)),
-            Token::Object => {
-                let field = key.unwrap_or("null");
-                found = Some((field, lookup_terms(context, tokens)?));
-            }
-            _ => form.read_member(context, tokens, key, &mut settings)?,
-        }
-    }
+            Token::Array => values_of(context, tokens, "filter")?,
+            Token::Object => lookup_terms(context, tokens)?,
+            _ => return Ok(false),
+        };
+        found = Some((key.unwrap_or("null"), values));
+        Ok(true)
+    })?;
     let reason = "terms filter requires a field name, followed by array of terms";
     let (field, values) = found.ok_or_else(|| parsing_error(context, reason))?;
     let execution = settings.text("execution").unwrap_or_else(|| "plain".to_owned());
@@ -360,17 +359,13 @@ fn lookup_terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Va
         ],
         refused: &[],
     };
-    let (mut settings, mut key) = (Settings::default(), None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Value(_) if !form.has_value(key) => {
-                let reason = format!("{} within lookup element", form.unsupported(key));
-                return Err(parsing_error(context, &reason));
-            }
-            _ => form.read_member(context, tokens, key, &mut settings)?,
+    let settings = form.read_with(context, tokens, |tokens, key, _| match tokens.current() {
+        Token::Value(_) if !form.has_value(key) => {
+            let reason = format!("{} within lookup element", form.unsupported(key));
+            Err(parsing_error(context, &reason))
         }
-    }
+        _ => Ok(false),
+    })?;
     let text = |key: &str| settings.text(key);
     let needed = |key: &str| {
         let reason = || {

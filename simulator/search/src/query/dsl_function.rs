@@ -11,7 +11,7 @@ use crate::json::number_of;
 use crate::mapping::{DataUse, Kind};
 use crate::query::dsl_parts::{number, parsing_error, text_of};
 use crate::query::function::Decay;
-use crate::query::reader::{Form, Setting, Settings, float_of};
+use crate::query::reader::{Form, Setting, float_of};
 use crate::query::tokens::{Token, Tokens};
 use crate::query::{
     Context, Function, FunctionSettings, GeoPoint, Modifier, Origin, Query, QueryField, QueryKind, ScoreFunction,
@@ -52,38 +52,37 @@ pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> 
         ],
     );
     let (mut query, mut filter) = (None, None);
-    let (mut read, mut functions, mut key) = (Settings::default(), Vec::new(), "");
+    let mut functions = Vec::new();
     // How the request names what it has: one function, or several.
     let (mut single, mut has_several) = (None, false);
-    while let Some(token) = tokens.within_object() {
-        match (token, key) {
-            (Token::Name(own), _) => key = own,
-            (_, "query") => query = Some(context.query_at(tokens)?),
-            (_, "filter") => filter = Some(context.filter_at(tokens)?),
-            (_, "functions") => {
+    let read = form.read_with(context, tokens, |tokens, key, _| {
+        match key.unwrap_or_default() {
+            "query" => query = Some(context.query_at(tokens)?),
+            "filter" => filter = Some(context.filter_at(tokens)?),
+            "functions" => {
                 if let Some(single) = single {
-                    return Err(both_kinds(single, "\"functions\": [...]"));
+                    return Err(both_kinds(&format!("\"{single}\""), SEVERAL));
                 }
                 has_several = true;
                 functions.extend(several(context, tokens)?);
             }
-            _ if form.has_value(Some(key)) => form.read_member(context, tokens, Some(key), &mut read)?,
-            (_, name) => {
+            _ if form.has_value(key) => return Ok(false),
+            name => {
                 if has_several {
-                    return Err(both_kinds("\"functions\": [...]", &format!("\"{name}\"")));
+                    return Err(both_kinds(SEVERAL, &format!("\"{name}\"")));
                 }
                 if let Some(single) = single {
                     return Err(SearchError::parse(format!(
-                        "Found function {} already, now encountering \"{name}\". Use functions[{{...}},...] if you \
+                        "Found function {single} already, now encountering \"{name}\". Use functions[{{...}},...] if you \
                          want to define several functions.",
-                        str::trim_matches(single, '"')
                     )));
                 }
                 functions.push(one(context, name, tokens)?);
                 single = Some(name);
             }
         }
-    }
+        Ok(true)
+    })?;
     let mut settings = FunctionSettings {
         max_boost: read.float("max_boost").unwrap_or(f32::MAX),
         min_score: read.float("min_score"),
@@ -111,13 +110,11 @@ pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> 
     Ok(read.named(context, query))
 }
 
+/// How errors show that a request has several functions.
+const SEVERAL: &str = "\"functions\": [...]";
+
 /// Returns the error for a request with one function and several.
 fn both_kinds(found: &str, other: &str) -> SearchError {
-    let found = if found.starts_with('"') {
-        found.to_owned()
-    } else {
-        format!("\"{found}\"")
-    };
     SearchError::parse(format!(
         "You can either define \"functions\":[...] or a single function, not both. Found {found} already, now \
          encountering {other}."
@@ -128,11 +125,15 @@ fn both_kinds(found: &str, other: &str) -> SearchError {
 fn one(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<ScoreFunction> {
     match name {
         "weight" => Ok(ScoreFunction::factor(float_of(tokens)?)),
-        "boost_factor" | "boostFactor" => Ok(ScoreFunction::of(Function::Boost(float_of(tokens)?))),
-        _ => {
-            let value = tokens.whole().unwrap_or(&Value::Null);
-            Ok(ScoreFunction::of(function(context, name, value)?))
-        }
+        _ => Ok(ScoreFunction::of(function_at(context, name, tokens)?)),
+    }
+}
+
+/// Parses the function `name`, which begins with the current token.
+fn function_at(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Function> {
+    match name {
+        "boost_factor" | "boostFactor" => Ok(Function::Boost(float_of(tokens)?)),
+        _ => function(context, name, tokens.whole().unwrap_or(&Value::Null)),
     }
 }
 
@@ -145,9 +146,7 @@ fn several(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<ScoreFu
             return Err(parsing_error(context, &format!("{reason} {}", tokens.kind())));
         }
         functions.push(element(context, tokens)?);
-        if functions.len() > context.max_clauses {
-            return Err(crate::query::text::too_many_clauses(context.max_clauses));
-        }
+        context.check_clauses(functions.len())?;
     }
     Ok(functions)
 }
@@ -164,13 +163,8 @@ fn element(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<ScoreFuncti
                 parsed.weight = Some(float_of(tokens)?);
                 is_found = true;
             }
-            (_, "boost_factor" | "boostFactor") => {
-                parsed.function = Function::Boost(float_of(tokens)?);
-                is_found = true;
-            }
             (_, name) => {
-                let value = tokens.whole().unwrap_or(&Value::Null);
-                parsed.function = function(context, name, value)?;
+                parsed.function = function_at(context, name, tokens)?;
                 is_found = true;
             }
         }

@@ -16,7 +16,7 @@ use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, fla
 use crate::query::text::{fuzzy_number, range};
 use crate::query::tokens::{Token, Tokens};
 use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, prefix, term};
-use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind};
+use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
 const NO_VALUES: &[Refused] = &[Refused::Object, Refused::Array, Refused::Null];
@@ -74,26 +74,24 @@ pub(super) fn read_ids(
     tokens: &mut Tokens<'_>,
     form: &Form<'_>,
 ) -> Result<(Settings, Option<Vec<String>>)> {
-    let (mut settings, mut ids, mut name) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => name = Some(own),
-            Token::Array if matches!(name, Some("values")) => {
-                let listed = ids.get_or_insert_with(Vec::new);
-                while let Some(token) = tokens.within_array() {
-                    match token {
-                        Token::Value(id @ (Value::String(_) | Value::Number(_))) => listed.push(text_of(id)),
-                        _ => {
-                            let token = tokens.kind();
-                            let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
-                            return Err(parsing_error(context, &reason));
-                        }
-                    }
+    let mut ids: Option<Vec<String>> = None;
+    let settings = form.read_with(context, tokens, |tokens, name, _| {
+        if !matches!((tokens.current(), name), (Token::Array, Some("values"))) {
+            return Ok(false);
+        }
+        let listed = ids.get_or_insert_default();
+        while let Some(token) = tokens.within_array() {
+            match token {
+                Token::Value(id @ (Value::String(_) | Value::Number(_))) => listed.push(text_of(id)),
+                _ => {
+                    let token = tokens.kind();
+                    let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
+                    return Err(parsing_error(context, &reason));
                 }
             }
-            _ => form.read_member(context, tokens, name, &mut settings)?,
         }
-    }
+        Ok(true)
+    })?;
     Ok((settings, ids))
 }
 
@@ -159,35 +157,36 @@ pub(super) fn multi_term<'a>(
     let shown = if name == "wildcard" { "prefix" } else { name };
     let value = settings.get("value").ok_or_else(|| missing_value(context, shown))?;
     let boost = settings.boost();
-    let rewrite = rewrite_of(settings.get("rewrite"))?;
+    let rewrite = match rewrite_of(settings.get("rewrite"))? {
+        // Only a fuzzy query is rewritten to the best terms unless it says otherwise.
+        None if name == "fuzzy" && settings.get("rewrite").is_some() => Some(Rewrite::Constant),
+        rewrite => rewrite,
+    };
     let text = text_of(value);
+    let numeric = context.mapped(field).filter(|field| field.field_type.kind.is_numeric());
+    if let Some(mapped) = numeric.filter(|_| name == "fuzzy") {
+        let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings))?;
+        return Ok(Some((field, settings.named(context, with_boost(query, boost)))));
+    }
     let matcher = match name {
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),
-        "fuzzy" => match fuzzy(context, field, value, &settings)? {
-            Err(query) => return Ok(Some((field, settings.named(context, with_boost(query, boost))))),
-            Ok(matcher) => matcher,
-        },
+        "fuzzy" => fuzzy(context, text, &settings)?,
         _ => Matcher::Regexp {
             pattern: with_flags(&text, settings.get("flags"))?,
             text,
         },
     };
-    // Only a fuzzy query is rewritten to the best terms unless it says otherwise.
-    let is_plain = match &matcher {
-        Matcher::Fuzzy { .. } => settings.get("rewrite").is_none(),
-        _ => rewrite.is_none(),
-    };
     let query = match (rewrite, matcher) {
-        (_, Matcher::Prefix(text)) if is_plain => prefix(context, field, text)?,
-        (_, matcher) if is_plain => matching(context, field, matcher),
-        (rewrite, matcher) => id_pattern_query(field, &matcher).unwrap_or_else(|| {
-            let rewritten = FrequencyQuery::Rewritten {
+        (None, Matcher::Prefix(text)) => prefix(context, field, text)?,
+        (None, matcher) => matching(context, field, matcher),
+        (Some(rewrite), matcher) => id_pattern_query(field, &matcher).unwrap_or_else(|| {
+            QueryKind::ByFrequency(FrequencyQuery::Rewritten {
                 field: context.field(field),
                 matcher,
-                rewrite: rewrite.unwrap_or(crate::query::Rewrite::Constant),
-            };
-            QueryKind::ByFrequency(rewritten).into()
+                rewrite,
+            })
+            .into()
         }),
     };
     Ok(Some((field, settings.named(context, query.boosted(boost)))))
@@ -223,9 +222,7 @@ pub(super) fn values_of(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &s
         let value = value_of(tokens);
         let reason = || parsing_error(context, &format!("No value specified for terms {kind}"));
         values.push(value.ok_or_else(reason)?);
-        if values.len() > context.max_clauses * 64 {
-            return Err(crate::query::text::too_many_clauses(context.max_clauses * 64));
-        }
+        context.check_values(values.len())?;
     }
     Ok(values)
 }
@@ -249,20 +246,18 @@ fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         ],
         refused: &[Refused::Object, Refused::Array, Refused::Value, Refused::Null],
     };
-    let (mut settings, mut name, mut found) = (Settings::default(), None, None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => name = Some(own),
-            Token::Array => {
-                if found.is_some() {
-                    return Err(parsing_error(context, "[terms] query does not support multiple fields"));
-                }
-                found = Some((name.unwrap_or("null"), values_of(context, tokens, "query")?));
-            }
-            Token::EndArray => return Err(parsing_error(context, &form.unsupported(name))),
-            _ => form.read_member(context, tokens, name, &mut settings)?,
+    let mut found = None;
+    let settings = form.read_with(context, tokens, |tokens, name, _| match tokens.current() {
+        Token::Array if found.is_some() => {
+            Err(parsing_error(context, "[terms] query does not support multiple fields"))
         }
-    }
+        Token::Array => {
+            found = Some((name.unwrap_or("null"), values_of(context, tokens, "query")?));
+            Ok(true)
+        }
+        Token::EndArray => Err(parsing_error(context, &form.unsupported(name))),
+        _ => Ok(false),
+    })?;
     let (field, values) = found.ok_or_else(|| parsing_error(context, "No field specified for terms query"))?;
     let queries = values
         .iter()
@@ -395,28 +390,20 @@ impl Limits {
     }
 }
 
-/// Builds the matcher of a fuzzy query, or the range of a numeric field as `Err`.
-fn fuzzy(
-    context: &Context<'_>,
-    name: &str,
-    value: &Value,
-    settings: &Settings,
-) -> Result<std::result::Result<Matcher, Query>> {
-    let text = text_of(value);
-    let fuzziness = settings.text("fuzziness").unwrap_or_else(|| "AUTO".to_owned());
-    if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
-        return Ok(Err(fuzzy_number(context, field, &text, &fuzziness)?));
-    }
+/// The fuzziness of a fuzzy query.
+fn fuzziness_of(settings: &Settings) -> String {
+    settings.text("fuzziness").unwrap_or_else(|| "AUTO".to_owned())
+}
+
+/// Builds the matcher of a fuzzy query.
+fn fuzzy(context: &Context<'_>, text: String, settings: &Settings) -> Result<Matcher> {
+    let fuzziness = fuzziness_of(settings);
     check_fuzziness(&fuzziness)?;
-    let number = |key: &str, default: usize| {
-        let number = settings.int(key).map(usize::try_from);
-        number.map_or(default, |number| number.unwrap_or(0))
-    };
-    Ok(Ok(Matcher::Fuzzy {
+    Ok(Matcher::Fuzzy {
         edits: auto_edits(&fuzziness, &text),
         term: text,
-        prefix: number("prefix_length", 0),
-        expansions: number("max_expansions", 50).min(context.max_clauses),
+        prefix: settings.count("prefix_length").unwrap_or(0),
+        expansions: settings.count("max_expansions").unwrap_or(50).min(context.max_clauses),
         transpositions: settings.flag("transpositions").unwrap_or(false),
-    }))
+    })
 }

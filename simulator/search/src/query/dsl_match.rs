@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, with_boost,
+    auto_edits, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, with_boost, with_minimum,
 };
 use crate::query::frequency::FrequencyQuery;
-use crate::query::reader::{Form, Refused, Setting, Settings, field_of, value_of};
+use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
 use crate::query::text::{Style, analyzed};
 use crate::query::tokens::{Token, Tokens};
 use crate::query::value::exact_value;
@@ -66,25 +66,11 @@ enum MatchType {
 impl MatchSettings {
     /// Converts the settings of `query`, which is `match` or `multi_match`.
     fn new(context: &Context<'_>, query: &str, kind: MatchType, settings: &Settings) -> Result<MatchSettings> {
-        let number = |key: &str, default: usize| {
-            let number = settings.int(key).map(usize::try_from);
-            number.map_or(default, |number| number.unwrap_or(0))
-        };
-        let shown = if query == "text" { "match" } else { query };
-        let analyzer = settings.text("analyzer").map(|name| {
-            Analyzer::configured(&name, context.mapping.analysis())
-                .map_err(|_| parsing_error(context, &format!("[{shown}] analyzer [{name}] not found")))
-        });
-        let analyzer = analyzer.transpose()?;
-        let operator = match settings.text("operator") {
-            None => Operator::Or,
-            Some(text) if text.eq_ignore_ascii_case("or") => Operator::Or,
-            Some(text) if text.eq_ignore_ascii_case("and") => Operator::And,
-            Some(text) => {
-                let reason = format!("text query requires operator to be either 'and' or 'or', not [{text}]");
-                return Err(parsing_error(context, &reason));
-            }
-        };
+        let analyzer = settings.analyzer(context, if query == "text" { "match" } else { query })?;
+        let operator = settings.text("operator").map_or(Ok(Operator::default()), |text| {
+            let reason = format!("text query requires operator to be either 'and' or 'or', not [{text}]");
+            Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
+        })?;
         let zero_terms_all = match settings.text("zero_terms_query") {
             Some(text) if text.eq_ignore_ascii_case("all") => true,
             Some(text) if !text.eq_ignore_ascii_case("none") => {
@@ -109,11 +95,11 @@ impl MatchSettings {
             kind,
             operator,
             analyzer,
-            slop: u32::try_from(number("slop", 0)).unwrap_or(u32::MAX),
+            slop: u32::try_from(settings.count("slop").unwrap_or(0)).unwrap_or(u32::MAX),
             boost: settings.boost(),
             fuzziness,
-            prefix_length: number("prefix_length", 0),
-            max_expansions: number("max_expansions", 50).min(context.max_clauses),
+            prefix_length: settings.count("prefix_length").unwrap_or(0),
+            max_expansions: settings.count("max_expansions").unwrap_or(50).min(context.max_clauses),
             minimum_should_match: wanted.cloned(),
             lenient: settings.flag("lenient").unwrap_or(false),
             transpositions: settings.flag("fuzzy_transpositions").unwrap_or(false),
@@ -159,18 +145,7 @@ impl MatchSettings {
                 if let Some(fuzziness) = &self.fuzziness {
                     self.make_fuzzy(&mut query, fuzziness);
                 }
-                if let (
-                    QueryKind::Bool {
-                        clauses,
-                        minimum_should_match,
-                        ..
-                    },
-                    Some(wanted),
-                ) = (&mut query.kind, &self.minimum_should_match)
-                {
-                    let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-                    *minimum_should_match = minimum(wanted, optional);
-                }
+                query = with_minimum(query, self.minimum_should_match.as_ref());
             }
             MatchType::Phrase => {}
         }
@@ -268,34 +243,16 @@ impl MatchSettings {
 
 /// Parses `match`, `match_phrase` and `match_phrase_prefix`.
 pub(super) fn match_query(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Query> {
-    let field = field_of(context, tokens, "match")?;
-    let settings = match tokens.advance() {
-        Token::Object => {
-            let own = [
-                (["type"].as_slice(), Setting::Scalar),
-                (&["fuzzy_transpositions", "fuzzyTranspositions"], Setting::Flag),
-            ];
-            let form = Form {
-                name: "[match] query",
-                settings: &[MATCH.as_slice(), &own].concat(),
-                refused: &[Refused::Value],
-            };
-            let settings = form.read(context, tokens)?;
-            tokens.advance();
-            settings
-        }
-        _ => {
-            let settings = Settings::of_value("query", value_of(tokens));
-            if !matches!(tokens.advance(), Token::EndObject) {
-                return Err(parsing_error(
-                    context,
-                    "[match] query parsed in simplified form, with direct field name, but included more options than \
-                     just the field name, possibly use its 'options' form, with 'query' element?",
-                ));
-            }
-            settings
-        }
+    let own = [
+        (["type"].as_slice(), Setting::Scalar),
+        (&["fuzzy_transpositions", "fuzzyTranspositions"], Setting::Flag),
+    ];
+    let form = Form {
+        name: "[match] query",
+        settings: &[MATCH.as_slice(), &own].concat(),
+        refused: &[Refused::Value],
     };
+    let (field, settings) = text_settings(context, tokens, form.name, |tokens| form.read(context, tokens))?;
     let kind = match (name, settings.text("type").as_deref()) {
         (_, Some("boolean")) => MatchType::Boolean,
         (_, Some("phrase")) => MatchType::Phrase,
@@ -351,16 +308,13 @@ pub(super) fn multi_match(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Res
         settings: &[MATCH.as_slice(), &own].concat(),
         refused: &[Refused::Value],
     };
-    let (mut read, mut name) = (Settings::default(), None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => name = Some(own),
-            Token::Object | Token::EndArray | Token::Null if name == Some("fields") => {
-                return Err(parsing_error(context, "[multi_match] query does not support [fields]"));
-            }
-            _ => form.read_member(context, tokens, name, &mut read)?,
+    let read = form.read_with(context, tokens, |tokens, name, _| match (tokens.current(), name) {
+        (Token::Object | Token::EndArray | Token::Null, Some("fields")) => {
+            let reason = "[multi_match] query does not support [fields]";
+            Err(parsing_error(context, reason))
         }
-    }
+        _ => Ok(false),
+    })?;
     let kind = read.text("type");
     let kind = kind.as_deref().unwrap_or("best_fields");
     let matched = match kind {

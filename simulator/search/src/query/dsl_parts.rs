@@ -2,12 +2,12 @@
 //!
 //! Source: Elasticsearch 1.5's query parsers and `Queries.calculateMinShouldMatch`.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::{Result, SearchError};
 use crate::json::{number_of, typed_number};
 use crate::mapping::{Field, Kind};
-use crate::query::{Context, Query, Rewrite};
+use crate::query::{Context, Occur, Query, QueryKind, Rewrite};
 
 /// Returns a `QueryParsingException` with the name of the index.
 pub(super) fn parsing_error(context: &Context<'_>, reason: &str) -> SearchError {
@@ -16,10 +16,6 @@ pub(super) fn parsing_error(context: &Context<'_>, reason: &str) -> SearchError 
 
 pub(super) fn number(value: Option<&Value>) -> Option<f32> {
     value.and_then(number_of).map(|number| number as f32)
-}
-
-pub(super) fn boost_of(object: &Map<String, Value>) -> f32 {
-    number(object.get("boost")).unwrap_or(1.0)
 }
 
 pub(super) fn with_boost(query: Query, boost: f32) -> Query {
@@ -62,6 +58,21 @@ pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
         result = simple(&text);
     }
     usize::try_from(result.clamp(0, count)).unwrap_or(0)
+}
+
+/// Applies `minimum_should_match` to the optional clauses of a query.
+pub(super) fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Query {
+    if let QueryKind::Bool {
+        clauses,
+        minimum_should_match,
+        ..
+    } = &mut query.kind
+        && let Some(wanted) = wanted
+    {
+        let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
+        *minimum_should_match = minimum(wanted, optional);
+    }
+    query
 }
 
 /// Checks `minimum_should_match`.

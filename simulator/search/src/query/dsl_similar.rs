@@ -4,19 +4,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
-use crate::mapping::truth;
-use crate::query::dsl_parts::{boost_of, number, parsing_error, text_of};
+use crate::query::dsl_parts::{number, parsing_error, text_of};
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
-use crate::query::reader::{Form, Refused, Setting, Settings, field_of, value_of};
-use crate::query::text::too_many_clauses;
+use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
 use crate::query::tokens::{Token, Tokens};
 use crate::query::value::ids_of_types;
-use crate::query::{Context, Occur, Query, QueryField, QueryKind};
+use crate::query::{Context, Occur, Operator, Query, QueryField, QueryKind};
 
 /// Settings of `more_like_this`.
 const LIKE_THIS: [(&[&str], Setting); 18] = [
@@ -74,7 +72,7 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
             settings.named(context, query)
         }
         "more_like_this_field" | "moreLikeThisField" | "mlt_field" => {
-            let field = field_of(context, tokens, "more_like_this_field")?;
+            let field = field_of(context, tokens, "[more_like_this_field] query")?;
             tokens.advance();
             let (settings, docs) = read_like_this(context, tokens, &like_this("[mlt_field] query"))?;
             tokens.advance();
@@ -85,15 +83,15 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
         "fuzzy_like_this" | "fuzzyLikeThis" | "flt" => {
             let settings = fuzzy("[flt] query").read(context, tokens)?;
             let fields = settings.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
-            let query = fuzzy_like_this(context, &fields, settings.values())?;
+            let query = fuzzy_like_this(context, &fields, &settings)?;
             settings.named(context, query)
         }
         "fuzzy_like_this_field" | "fuzzyLikeThisField" | "flt_field" => {
-            let field = field_of(context, tokens, "fuzzy_like_this_field")?;
+            let field = field_of(context, tokens, "[fuzzy_like_this_field] query")?;
             tokens.advance();
             let settings = fuzzy("[flt_field] query").read(context, tokens)?;
             tokens.advance();
-            let query = fuzzy_like_this(context, &[field.to_owned()], settings.values())?;
+            let query = fuzzy_like_this(context, &[field.to_owned()], &settings)?;
             settings.named(context, query)
         }
         _ => return Ok(None),
@@ -102,44 +100,32 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
 
 /// Reads `more_like_this`: its settings and `docs`.
 fn read_like_this(context: &Context<'_>, tokens: &mut Tokens<'_>, form: &Form<'_>) -> Result<(Settings, Vec<Value>)> {
-    let (mut settings, mut docs, mut key) = (Settings::default(), Vec::new(), None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Array if key == Some("docs") => {
-                let listed = tokens.whole().and_then(Value::as_array);
-                docs.extend(listed.into_iter().flatten().cloned());
-            }
-            _ => form.read_member(context, tokens, key, &mut settings)?,
+    let mut docs = Vec::new();
+    let settings = form.read_with(context, tokens, |tokens, key, _| {
+        let is_docs = matches!((tokens.current(), key), (Token::Array, Some("docs")));
+        if is_docs {
+            let listed = tokens.whole().and_then(Value::as_array);
+            docs.extend(listed.into_iter().flatten().cloned());
         }
-    }
+        Ok(is_docs)
+    })?;
     Ok((settings, docs))
 }
 
-fn analyzer(context: &Context<'_>, field: &str, own: Option<&Value>, name: &str) -> Result<Analyzer> {
-    let Some(own) = own.map(text_of) else {
-        return Ok(context.search_analyzer(field));
-    };
-    match Analyzer::configured(&own, context.mapping.analysis()) {
-        Ok(analyzer) => Ok(analyzer),
-        Err(_) if name == "common" => {
-            let reason = format!("[common] analyzer [{own}] not found");
-            Err(parsing_error(context, &reason))
-        }
-        // Elasticsearch ignores analyzers that there are not.
-        Err(_) => Ok(context.search_analyzer(field)),
-    }
+/// Analyzer of a text that is compared with a field. Elasticsearch ignores analyzers that there are not.
+fn analyzer(context: &Context<'_>, field: &str, settings: &Settings) -> Analyzer {
+    let own = settings.analyzer(context, "more_like_this").ok().flatten();
+    own.unwrap_or_else(|| context.search_analyzer(field))
 }
 
 /// Parses `fuzzy_like_this`: matches terms similar to those of a text.
-fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String, Value>) -> Result<Query> {
-    let find = |keys: [&str; 2]| keys.iter().find_map(|key| object.get(*key));
-    let text = find(["like_text", "likeText"])
-        .map(text_of)
+fn fuzzy_like_this(context: &Context<'_>, fields: &[String], settings: &Settings) -> Result<Query> {
+    let text = settings
+        .text("like_text")
         .ok_or_else(|| parsing_error(context, "fuzzy_like_this requires 'like_text' to be specified"))?;
     let mut texts = Vec::new();
     for field in fields {
-        let analyzer = analyzer(context, field, object.get("analyzer"), "fuzzy_like_this")?;
+        let analyzer = analyzer(context, field, settings);
         for (_, term) in analyzer.terms(&text) {
             if !texts
                 .iter()
@@ -149,10 +135,8 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String
             }
         }
     }
-    if texts.len() > context.max_clauses {
-        return Err(too_many_clauses(context.max_clauses));
-    }
-    let fuzziness = find(["fuzziness", "min_similarity"]).or(object.get("minSimilarity"));
+    context.check_clauses(texts.len())?;
+    let fuzziness = settings.get("fuzziness");
     let (edits, min_similarity) = match fuzziness.map_or(2.0, |fuzziness| number(Some(fuzziness)).unwrap_or(1.0)) {
         similarity if similarity < 1.0 => (2, similarity),
         edits if edits.fract() != 0.0 => {
@@ -165,11 +149,11 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String
         texts,
         edits,
         min_similarity,
-        prefix: number(find(["prefix_length", "prefixLength"])).unwrap_or(0.0) as usize,
-        max_query_terms: number(find(["max_query_terms", "maxQueryTerms"])).unwrap_or(25.0) as usize,
-        ignore_frequency: find(["ignore_tf", "ignoreTF"]).is_some_and(truth),
+        prefix: settings.count("prefix_length").unwrap_or(0),
+        max_query_terms: settings.count("max_query_terms").unwrap_or(25),
+        ignore_frequency: settings.flag("ignore_tf").unwrap_or(false),
     }))
-    .boosted(boost_of(object)))
+    .boosted(settings.boost()))
 }
 
 fn more_like_this(
@@ -178,34 +162,27 @@ fn more_like_this(
     settings: &Settings,
     docs: &[Value],
 ) -> Result<Query> {
-    let object = settings.values();
     let whole = |key: &str, default: u32| {
         let number = settings.int(key).map(u32::try_from);
         number.map_or(default, |number| number.unwrap_or(0))
     };
-    let stop_words: HashSet<String> = ["stop_words", "stopWords"]
-        .iter()
-        .find_map(|key| object.get(*key))
-        .map(names)
-        .unwrap_or_default()
-        .into_iter()
-        .collect();
+    let stop_words = settings.get("stop_words").map(names).unwrap_or_default();
+    let stop_words: HashSet<String> = stop_words.into_iter().collect();
     let (shortest, longest) = (
         whole("min_word_length", 0) as usize,
         whole("max_word_length", 0) as usize,
     );
-    let count = |field: &str, text: &str, counts: &mut BTreeMap<String, u32>| -> Result<()> {
-        for (_, term) in analyzer(context, field, object.get("analyzer"), "more_like_this")?.terms(text) {
+    let count = |field: &str, text: &str, counts: &mut BTreeMap<String, u32>| {
+        for (_, term) in analyzer(context, field, settings).terms(text) {
             let length = term.chars().count();
             if length >= shortest && (longest == 0 || length <= longest) && !stop_words.contains(&term) {
                 *counts.entry(term).or_default() += 1;
             }
         }
-        Ok(())
     };
     let texts: Vec<String> = settings.text("like_text").into_iter().collect();
     let mut documents = Vec::new();
-    for id in object.get("ids").and_then(Value::as_array).into_iter().flatten() {
+    for id in settings.get("ids").and_then(Value::as_array).into_iter().flatten() {
         documents.push((context.index.to_owned(), None, text_of(id)));
     }
     for doc in docs {
@@ -230,7 +207,7 @@ fn more_like_this(
         mapped.is_none_or(|field| !field.field_type.kind.is_numeric())
     };
     if let Some(field) = fields.iter().find(|field| !is_text(field))
-        && object.get("fail_on_unsupported_field").is_none_or(truth)
+        && settings.flag("fail_on_unsupported_field").unwrap_or(true)
     {
         return Err(SearchError::illegal(format!(
             "more_like_this doesn't support binary/numeric fields: [{field}]"
@@ -247,7 +224,7 @@ fn more_like_this(
     let of_texts = match fields.first().filter(|_| !texts.is_empty()) {
         Some(first) => {
             let mut counts = BTreeMap::new();
-            texts.iter().try_for_each(|text| count(first, text, &mut counts))?;
+            texts.iter().for_each(|text| count(first, text, &mut counts));
             Some(words(&fields, counts))
         }
         None => None,
@@ -276,13 +253,15 @@ fn more_like_this(
         let mut counts = BTreeMap::new();
         for source in &sources {
             let texts = extract(source, field).into_iter().filter_map(Value::as_str);
-            texts.into_iter().try_for_each(|text| count(field, text, &mut counts))?;
+            texts.into_iter().for_each(|text| count(field, text, &mut counts));
         }
         if !counts.is_empty() {
             of_documents.push(words(std::slice::from_ref(field), counts));
         }
     }
-    let share = number(object.get("percent_terms_to_match")).map(|share| format!("{}%", (share * 100.0).round()));
+    let share = settings
+        .float("percent_terms_to_match")
+        .map(|share| format!("{}%", (share * 100.0).round()));
     let similar = Query::from(QueryKind::ByFrequency(FrequencyQuery::Similar {
         texts: (!texts.is_empty()).then_some(texts),
         of_documents,
@@ -292,16 +271,16 @@ fn more_like_this(
             min_doc_freq: whole("min_doc_freq", 5),
             max_doc_freq: whole("max_doc_freq", u32::MAX),
             max_query_terms: whole("max_query_terms", 25) as usize,
-            minimum_should_match: object
+            minimum_should_match: settings
                 .get("minimum_should_match")
                 .cloned()
                 .or(share.map(Value::from))
                 .unwrap_or_else(|| "30%".into()),
-            boost_terms: number(object.get("boost_terms").or_else(|| object.get("boostTerms"))).unwrap_or(0.0),
+            boost_terms: settings.float("boost_terms").unwrap_or(0.0),
         },
     }))
-    .boosted(boost_of(object));
-    if documents.is_empty() || object.get("include").is_some_and(truth) {
+    .boosted(settings.boost());
+    if documents.is_empty() || settings.flag("include").unwrap_or(false) {
         return Ok(similar);
     }
     let liked = documents.iter().map(|(_, type_name, id)| {
@@ -313,42 +292,62 @@ fn more_like_this(
     ))
 }
 
+/// Settings of `common`.
+const COMMON: Form<'_> = Form {
+    name: "[common] query",
+    settings: &[
+        (&["query"], Setting::Scalar),
+        (&["analyzer"], Setting::Scalar),
+        (&["disable_coord", "disableCoord"], Setting::Flag),
+        (&["boost"], Setting::Float),
+        (&["high_freq_operator", "highFreqOperator"], Setting::Scalar),
+        (&["low_freq_operator", "lowFreqOperator"], Setting::Scalar),
+        (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
+        (&["cutoff_frequency"], Setting::Float),
+        (&["_name"], Setting::Scalar),
+    ],
+    refused: &[Refused::Value],
+};
+
+/// Settings of an object as `minimum_should_match` of `common`.
+const COMMON_MINIMUM: Form<'_> = Form {
+    name: COMMON.name,
+    settings: &[
+        (&["low_freq", "lowFreq"], Setting::Nullable),
+        (&["high_freq", "highFreq"], Setting::Nullable),
+    ],
+    refused: &[],
+};
+
 fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
-    let name = field_of(context, tokens, "common")?;
-    let (read, both) = match tokens.advance() {
-        Token::Object => {
-            let read = read_common(context, tokens)?;
-            tokens.advance();
-            read
-        }
-        _ => {
-            let read = Settings::of_value("query", value_of(tokens));
-            if !matches!(tokens.advance(), Token::EndObject) {
-                return Err(parsing_error(
-                    context,
-                    "[common] query parsed in simplified form, with direct field name, but included more options than \
-                     just the field name, possibly use its 'options' form, with 'query' element?",
-                ));
+    let mut both = Settings::default();
+    let (name, settings) = text_settings(context, tokens, COMMON.name, |tokens| {
+        COMMON.read_with(context, tokens, |tokens, key, _| {
+            let is_minimum = matches!(
+                (tokens.current(), key),
+                (Token::Object, Some("minimum_should_match" | "minimumShouldMatch"))
+            );
+            if is_minimum {
+                both = COMMON_MINIMUM.read(context, tokens)?;
             }
-            (read, Settings::default())
-        }
-    };
-    let settings = read.values();
+            Ok(is_minimum)
+        })
+    })?;
     let no_text = || parsing_error(context, "No text specified for text query");
-    let text = read.text("query").ok_or_else(no_text)?;
-    let occur = |key: &str| match read.text(key) {
-        None => Ok(Occur::Should),
-        Some(text) if text.eq_ignore_ascii_case("or") => Ok(Occur::Should),
-        Some(text) if text.eq_ignore_ascii_case("and") => Ok(Occur::Must),
-        Some(text) => {
+    let text = settings.text("query").ok_or_else(no_text)?;
+    let occur = |key: &str| {
+        let operator = settings.text(key).map_or(Ok(Operator::default()), |text| {
             let reason = format!("[common] query requires operator to be either 'and' or 'or', not [{text}]");
-            Err(parsing_error(context, &reason))
-        }
+            Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
+        });
+        operator.map(Operator::occur)
     };
     let wanted = |key: &str| both.get(key).cloned();
     let minimum_rare = wanted("low_freq").or_else(|| settings.get("minimum_should_match").cloned());
     let minimum_frequent = wanted("high_freq");
-    let terms: Vec<String> = analyzer(context, name, settings.get("analyzer"), "common")?
+    let analyzer = settings.analyzer(context, "common")?;
+    let terms: Vec<String> = analyzer
+        .unwrap_or_else(|| context.search_analyzer(name))
         .terms(&text)
         .into_iter()
         .map(|(_, term)| term)
@@ -356,54 +355,13 @@ fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let query = Query::from(QueryKind::ByFrequency(FrequencyQuery::Common {
         field: context.field(name),
         terms,
-        cutoff: number(settings.get("cutoff_frequency")).unwrap_or(0.01),
+        cutoff: settings.float("cutoff_frequency").unwrap_or(0.01),
         rare: occur("low_freq_operator")?,
         frequent: occur("high_freq_operator")?,
         minimum_rare,
         minimum_frequent,
-        coord: !settings
-            .get("disable_coord")
-            .or_else(|| settings.get("disableCoord"))
-            .is_none_or(truth),
+        coord: !settings.flag("disable_coord").unwrap_or(true),
     }))
-    .boosted(read.boost());
-    Ok(read.named(context, query))
-}
-
-/// Reads the settings of `common`, and those of its `minimum_should_match`.
-fn read_common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<(Settings, Settings)> {
-    let form = Form {
-        name: "[common] query",
-        settings: &[
-            (&["query"], Setting::Scalar),
-            (&["analyzer"], Setting::Scalar),
-            (&["disable_coord", "disableCoord"], Setting::Flag),
-            (&["boost"], Setting::Float),
-            (&["high_freq_operator", "highFreqOperator"], Setting::Scalar),
-            (&["low_freq_operator", "lowFreqOperator"], Setting::Scalar),
-            (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
-            (&["cutoff_frequency"], Setting::Float),
-            (&["_name"], Setting::Scalar),
-        ],
-        refused: &[Refused::Value],
-    };
-    let of_minimum = Form {
-        name: "[common] query",
-        settings: &[
-            (&["low_freq", "lowFreq"], Setting::Nullable),
-            (&["high_freq", "highFreq"], Setting::Nullable),
-        ],
-        refused: &[],
-    };
-    let (mut settings, mut both, mut key) = (Settings::default(), Settings::default(), None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Object if matches!(key, Some("minimum_should_match" | "minimumShouldMatch")) => {
-                both = of_minimum.read(context, tokens)?;
-            }
-            _ => form.read_member(context, tokens, key, &mut settings)?,
-        }
-    }
-    Ok((settings, both))
+    .boosted(settings.boost());
+    Ok(settings.named(context, query))
 }

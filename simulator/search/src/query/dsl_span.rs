@@ -78,23 +78,19 @@ fn with_clauses(
     form: &Form<'_>,
     name: &str,
 ) -> Result<(Settings, Vec<SpanQuery>)> {
-    let (mut settings, mut clauses, mut key) = (Settings::default(), Vec::new(), None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => key = Some(own),
-            Token::Array if key == Some("clauses") => {
-                while tokens.within_array().is_some() {
-                    let query = context.query_at(tokens)?;
-                    let other = || parsing_error(context, &format!("{name} [clauses] must be of type span query"));
-                    clauses.push(inner(query.as_ref(), other)?);
-                    if clauses.len() > context.max_clauses {
-                        return Err(crate::query::text::too_many_clauses(context.max_clauses));
-                    }
-                }
-            }
-            _ => form.read_member(context, tokens, key, &mut settings)?,
+    let mut clauses = Vec::new();
+    let settings = form.read_with(context, tokens, |tokens, key, _| {
+        if !matches!((tokens.current(), key), (Token::Array, Some("clauses"))) {
+            return Ok(false);
         }
-    }
+        while tokens.within_array().is_some() {
+            let query = context.query_at(tokens)?;
+            let other = || parsing_error(context, &format!("{name} [clauses] must be of type span query"));
+            clauses.push(inner(query.as_ref(), other)?);
+            context.check_clauses(clauses.len())?;
+        }
+        Ok(true)
+    })?;
     Ok((settings, clauses))
 }
 

@@ -4,39 +4,21 @@
 
 use serde_json::Value;
 
-use crate::analysis::Analyzer;
 use crate::dates::TimeZone;
 use crate::error::{Result, SearchError};
 use crate::query::dsl_match::{field_boosts, fields_of};
-use crate::query::dsl_parts::{check_minimum, minimum, parsing_error, rewrite_of, with_boost};
+use crate::query::dsl_parts::{check_minimum, parsing_error, rewrite_of, with_boost, with_minimum};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::simple::{self, Flags, SimpleSettings};
 use crate::query::tokens::{Token, Tokens};
-use crate::query::{Context, Occur, Operator, Query, QueryKind, StringSettings, parse_string};
-
-/// Applies `minimum_should_match` to the optional clauses of a query.
-fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Query {
-    if let QueryKind::Bool {
-        clauses,
-        minimum_should_match,
-        ..
-    } = &mut query.kind
-        && let Some(wanted) = wanted
-    {
-        let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-        *minimum_should_match = minimum(wanted, optional);
-    }
-    query
-}
+use crate::query::{Context, Operator, Query, QueryKind, StringSettings, parse_string};
 
 /// Returns the default operator of a query string.
 fn operator(settings: &Settings, unknown: impl FnOnce(&str) -> SearchError) -> Result<Operator> {
-    match settings.text("default_operator") {
-        None => Ok(Operator::Or),
-        Some(text) if text.eq_ignore_ascii_case("or") => Ok(Operator::Or),
-        Some(text) if text.eq_ignore_ascii_case("and") => Ok(Operator::And),
-        Some(text) => Err(unknown(&text)),
-    }
+    let text = settings.text("default_operator");
+    text.map_or(Ok(Operator::default()), |text| {
+        Operator::parse(&text).ok_or_else(|| unknown(&text))
+    })
 }
 
 /// Parses `simple_query_string`.
@@ -59,18 +41,14 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         ],
         refused: &[Refused::Array],
     };
-    let (mut settings, mut name) = (Settings::default(), None);
-    while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => name = Some(own),
-            // Elasticsearch has another text for values.
-            Token::Value(_) if !form.has_value(name) => {
-                let reason = format!("[simple_query_string] unsupported field [{}]", name.unwrap_or("null"));
-                return Err(parsing_error(context, &reason));
-            }
-            _ => form.read_member(context, tokens, name, &mut settings)?,
+    let settings = form.read_with(context, tokens, |tokens, name, _| match tokens.current() {
+        // Elasticsearch has another text for values.
+        Token::Value(_) if !form.has_value(name) => {
+            let reason = format!("[simple_query_string] unsupported field [{}]", name.unwrap_or("null"));
+            Err(parsing_error(context, &reason))
         }
-    }
+        _ => Ok(false),
+    })?;
     let text = settings
         .text("query")
         .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
@@ -80,10 +58,6 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
             .ok_or_else(|| SearchError::illegal(format!("Unknown simple_query_string flag [{text}]")))?,
         _ => Flags::ALL,
     };
-    let analyzer = settings.text("analyzer").map(|name| {
-        Analyzer::configured(&name, context.mapping.analysis())
-            .map_err(|_| parsing_error(context, &format!("[simple_query_string] analyzer [{name}] not found")))
-    });
     let parsed = SimpleSettings {
         fields: match fields {
             Some(fields) if !fields.is_empty() => fields,
@@ -95,7 +69,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         })?
         .occur(),
         flags,
-        analyzer: analyzer.transpose()?,
+        analyzer: settings.analyzer(context, "simple_query_string")?,
         lowercase: settings.flag("lowercase_expanded_terms").unwrap_or(true),
         lenient: settings.flag("lenient").unwrap_or(false),
     };
@@ -147,7 +121,6 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
         refused: &[Refused::Array, Refused::Value],
     };
     let settings = form.read(context, tokens)?;
-    let count = |key: &str| settings.int(key).map(|count| usize::try_from(count).unwrap_or(0));
     let wanted = settings.get("minimum_should_match");
     let mut parsed = StringSettings {
         operator: operator(&settings, |text| {
@@ -181,13 +154,13 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     ] {
         *flag = settings.flag(key).unwrap_or(*flag);
     }
-    if let Some(slop) = count("phrase_slop") {
+    if let Some(slop) = settings.count("phrase_slop") {
         parsed.phrase_slop = u32::try_from(slop).unwrap_or(u32::MAX);
     }
-    if let Some(length) = count("fuzzy_prefix_length") {
+    if let Some(length) = settings.count("fuzzy_prefix_length") {
         parsed.fuzzy_prefix_length = length;
     }
-    if let Some(expansions) = count("fuzzy_max_expansions") {
+    if let Some(expansions) = settings.count("fuzzy_max_expansions") {
         parsed.fuzzy_max_expansions = expansions.min(context.max_clauses);
     }
     if let Some(tie) = settings.float("tie_breaker") {

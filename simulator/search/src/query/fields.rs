@@ -10,6 +10,7 @@ use crate::error::{Result, SearchError};
 use crate::index::NESTED;
 use crate::json::{is_scalar, java_text};
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
+use crate::query::text::too_many_clauses;
 use crate::query::tokens::{Token, Tokens};
 use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
 
@@ -91,12 +92,38 @@ impl<'a> Context<'a> {
         (self.parsers.filter)(self, tokens)
     }
 
+    /// Adds that a query was parsed to an error of the JSON parser.
+    pub(super) fn unparsed(&self, error: SearchError) -> SearchError {
+        match error.kind {
+            "JsonParseException" => SearchError::query(format!("[{}] Failed to parse", self.index)).caused_by(error),
+            _ => error,
+        }
+    }
+
+    /// Fails for more clauses than a boolean query may have.
+    pub(super) fn check_clauses(&self, count: usize) -> Result<()> {
+        match count > self.max_clauses {
+            true => Err(too_many_clauses(self.max_clauses)),
+            false => Ok(()),
+        }
+    }
+
+    /// Fails for more values than a list of them may have.
+    pub(super) fn check_values(&self, count: usize) -> Result<()> {
+        let most = self.max_clauses * 64;
+        match count > most {
+            true => Err(too_many_clauses(most)),
+            false => Ok(()),
+        }
+    }
+
     /// Parses the element `query` of a search.
     ///
     /// # Errors
     /// Those of [`Context::parse_query`].
     pub(crate) fn parse_query_element(&self, body: &Value) -> Result<ParsedElement> {
-        self.parse_element("query", body, self.parsers.query)
+        let parsed = self.parse_element("query", body, self.parsers.query);
+        parsed.map_err(|error| self.unparsed(error))
     }
 
     /// Parses the element `post_filter` of a search.

@@ -232,8 +232,8 @@ pub(super) fn has_child(
     let query = query.boosted(boost).filtered(context.of_type(&child_type));
     let relation = InnerRelation::Related(child_type.clone());
     record(context, settings.values(), &child_type, relation, &query)?;
-    let number = |key: &str| settings.int(key).map_or(0, |count| usize::try_from(count).unwrap_or(0));
-    let (min, max) = (number("min_children"), number("max_children"));
+    let count = |key: &str| settings.count(key).unwrap_or(0);
+    let (min, max) = (count("min_children"), count("max_children"));
     if max > 0 && max < min {
         return Err(parsing_error(
             context,

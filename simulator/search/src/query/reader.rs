@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::{self, boolean_token, java_text, not_numeric, number_of, typed_number, unreadable};
 use crate::mapping::truth;
@@ -35,6 +36,16 @@ pub(super) enum Setting {
     Names,
     /// An object.
     Whole,
+}
+
+impl Setting {
+    /// Parses the query or filter that begins with the current token.
+    fn parse(self, context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+        match self {
+            Setting::Filter | Setting::Filters => context.filter_at(tokens),
+            _ => context.query_at(tokens),
+        }
+    }
 }
 
 /// Settings of most filters.
@@ -129,19 +140,30 @@ impl Form<'_> {
 
     /// Reads settings up to the end of an object.
     pub(super) fn read(&self, context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Settings> {
-        let mut settings = Settings::default();
-        let mut name = None;
+        self.read_with(context, tokens, |_, _, _| Ok(false))
+    }
+
+    /// Reads settings up to the end of an object, but for the tokens that `own` reads: it is called for the first token
+    /// of a value with the name of its member, and returns whether it has read it.
+    pub(super) fn read_with<'a>(
+        &self,
+        context: &Context<'_>,
+        tokens: &mut Tokens<'a>,
+        mut own: impl FnMut(&mut Tokens<'a>, Option<&'a str>, &mut Settings) -> Result<bool>,
+    ) -> Result<Settings> {
+        let (mut settings, mut name) = (Settings::default(), None);
         while let Some(token) = tokens.within_object() {
-            match token {
-                Token::Name(own) => name = Some(own),
-                _ => self.read_member(context, tokens, name, &mut settings)?,
+            if let Token::Name(member) = token {
+                name = Some(member);
+            } else if !own(tokens, name, &mut settings)? {
+                self.read_member(context, tokens, name, &mut settings)?;
             }
         }
         Ok(settings)
     }
 
     /// Reads the value of a member, whose first token is the current one.
-    pub(super) fn read_member(
+    fn read_member(
         &self,
         context: &Context<'_>,
         tokens: &mut Tokens<'_>,
@@ -153,26 +175,16 @@ impl Form<'_> {
             return self.check(context, token, name);
         };
         match (setting, token) {
-            (Setting::Query | Setting::Queries, Token::Object) => {
-                let query = context.query_at(tokens)?;
-                settings.parsed.push((key, query));
+            (Setting::Query | Setting::Queries | Setting::Filter | Setting::Filters, Token::Object) => {
+                let parsed = setting.parse(context, tokens)?;
+                settings.parsed.push((key, parsed));
             }
-            (Setting::Filter | Setting::Filters, Token::Object) => {
-                let filter = context.filter_at(tokens)?;
-                settings.parsed.push((key, filter));
-            }
-            (Setting::Queries, Token::Array) => {
+            (Setting::Queries | Setting::Filters, Token::Array) => {
                 settings.insert(key, Some(&Value::Null));
                 while tokens.within_array().is_some() {
-                    let query = context.query_at(tokens)?;
-                    settings.push(context, key, query)?;
-                }
-            }
-            (Setting::Filters, Token::Array) => {
-                settings.insert(key, Some(&Value::Null));
-                while tokens.within_array().is_some() {
-                    let filter = context.filter_at(tokens)?;
-                    settings.push(context, key, filter)?;
+                    let parsed = setting.parse(context, tokens)?;
+                    settings.parsed.push((key, parsed));
+                    context.check_clauses(settings.parsed.len())?;
                 }
             }
             (Setting::List | Setting::Names, Token::Array) => {
@@ -195,9 +207,9 @@ impl Form<'_> {
             // The parser reads any token as the setting.
             (Setting::Float | Setting::Int, _) => return Err(not_numeric(tokens.kind(), "UNKNOWN")),
             (Setting::Flag, _) => return Err(not_boolean(tokens)),
-            (Setting::Scalar | Setting::Nullable, Token::Object) => settings.insert(key, Some(&"{".into())),
-            (Setting::Scalar | Setting::Nullable, Token::Array) => settings.insert(key, Some(&"[".into())),
-            (Setting::Scalar | Setting::Nullable, Token::EndArray) => settings.insert(key, Some(&"]".into())),
+            (Setting::Scalar | Setting::Nullable, Token::Object | Token::Array | Token::EndArray) => {
+                settings.insert(key, value_of(tokens).as_ref());
+            }
             _ => return self.check(context, token, name),
         }
         Ok(())
@@ -234,11 +246,11 @@ pub(super) fn float_of(tokens: &Tokens<'_>) -> Result<f32> {
     }
 }
 
-/// Reads the field of a query.
-pub(super) fn field_of<'a>(context: &Context<'_>, tokens: &mut Tokens<'a>, name: &str) -> Result<&'a str> {
+/// Reads the field of a query. `query` is its name in errors, such as `[term] query`.
+pub(super) fn field_of<'a>(context: &Context<'_>, tokens: &mut Tokens<'a>, query: &str) -> Result<&'a str> {
     match tokens.advance() {
         Token::Name(field) => Ok(field),
-        _ => Err(parsing_error(context, &format!("[{name}] query malformed, no field"))),
+        _ => Err(parsing_error(context, &format!("{query} malformed, no field"))),
     }
 }
 
@@ -260,8 +272,7 @@ pub(super) fn field_settings<'a>(
     tokens: &mut Tokens<'a>,
     form: &Form<'_>,
 ) -> Result<(&'a str, Settings)> {
-    let name = form.name.trim_start_matches('[').split(']').next().unwrap_or_default();
-    let field = field_of(context, tokens, name)?;
+    let field = field_of(context, tokens, form.name)?;
     let settings = match tokens.advance() {
         Token::Object => form.read(context, tokens)?,
         // Elasticsearch takes null for its text here.
@@ -271,21 +282,42 @@ pub(super) fn field_settings<'a>(
     Ok((field, settings))
 }
 
+/// Reads the field of a full-text query, and its settings: those of an object, which `options` reads, or only a text.
+/// `query` is its name in errors, such as `[match] query`.
+pub(super) fn text_settings<'a>(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'a>,
+    query: &str,
+    options: impl FnOnce(&mut Tokens<'a>) -> Result<Settings>,
+) -> Result<(&'a str, Settings)> {
+    let field = field_of(context, tokens, query)?;
+    if matches!(tokens.advance(), Token::Object) {
+        let settings = options(tokens)?;
+        tokens.advance();
+        return Ok((field, settings));
+    }
+    let settings = Settings::of_value("query", value_of(tokens));
+    if !matches!(tokens.advance(), Token::EndObject) {
+        let reason = format!(
+            "{query} parsed in simplified form, with direct field name, but included more options than just the field \
+             name, possibly use its 'options' form, with 'query' element?"
+        );
+        return Err(parsing_error(context, &reason));
+    }
+    Ok((field, settings))
+}
+
 /// Reads the texts of an array. Tokens that are no values count as their text.
 fn texts(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Value>> {
     let mut texts = Vec::new();
     while let Some(token) = tokens.within_array() {
-        texts.push(Value::from(match token {
-            Token::Value(value) => java_text(value),
-            Token::Name(name) => name.to_owned(),
-            Token::Object => "{".to_owned(),
-            Token::EndObject => "}".to_owned(),
-            Token::Array => "[".to_owned(),
-            _ => continue,
-        }));
-        if texts.len() > context.max_clauses * 64 {
-            return Err(crate::query::text::too_many_clauses(context.max_clauses * 64));
-        }
+        let text = match token {
+            Token::Name(name) => Some(name.into()),
+            Token::EndObject => Some("}".into()),
+            _ => value_of(tokens).map(|value| java_text(&value).into()),
+        };
+        texts.extend(text);
+        context.check_values(texts.len())?;
     }
     Ok(texts)
 }
@@ -306,7 +338,7 @@ fn float(value: &Value) -> Result<f32> {
 ///
 /// # Errors
 /// Other texts, booleans, and numbers that are too large.
-pub(super) fn int(value: &Value) -> Result<i32> {
+fn int(value: &Value) -> Result<i32> {
     match value {
         Value::Bool(own) => Err(not_numeric(boolean_token(*own), "UNKNOWN")),
         other => json::int(other),
@@ -325,14 +357,6 @@ impl Settings {
         if let Some(value) = value {
             self.values.insert(key.to_owned(), value.clone());
         }
-    }
-
-    fn push(&mut self, context: &Context<'_>, key: &'static str, query: Option<Query>) -> Result<()> {
-        if self.parsed.len() >= context.max_clauses {
-            return Err(crate::query::text::too_many_clauses(context.max_clauses));
-        }
-        self.parsed.push((key, query));
-        Ok(())
     }
 
     /// Adds the scalars of other settings.
@@ -363,6 +387,20 @@ impl Settings {
 
     pub(super) fn int(&self, key: &str) -> Option<i64> {
         self.get(key).and_then(Value::as_i64)
+    }
+
+    /// A number that counts something. Negative ones are none.
+    pub(super) fn count(&self, key: &str) -> Option<usize> {
+        self.int(key).map(|count| usize::try_from(count).unwrap_or(0))
+    }
+
+    /// Returns the `analyzer` of a query, if it names one. `query` is the name of the query in errors.
+    pub(super) fn analyzer(&self, context: &Context<'_>, query: &str) -> Result<Option<Analyzer>> {
+        let analyzer = self.text("analyzer").map(|own| {
+            Analyzer::configured(&own, context.mapping.analysis())
+                .map_err(|_| parsing_error(context, &format!("[{query}] analyzer [{own}] not found")))
+        });
+        analyzer.transpose()
     }
 
     pub(super) fn boost(&self) -> f32 {

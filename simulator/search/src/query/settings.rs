@@ -13,6 +13,15 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
+    /// Parses `and` or `or`, in any case.
+    pub(crate) fn parse(text: &str) -> Option<Operator> {
+        match text.to_ascii_lowercase().as_str() {
+            "or" => Some(Operator::Or),
+            "and" => Some(Operator::And),
+            _ => None,
+        }
+    }
+
     pub(crate) fn occur(self) -> Occur {
         if self == Operator::And {
             Occur::Must
