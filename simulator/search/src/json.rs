@@ -4,6 +4,9 @@
 //! Source: Jackson 2.5's `JsonParseException`, `XContentFactory` of Elasticsearch 1.5.
 
 mod syntax;
+mod tokens;
+
+pub(crate) use tokens::{Token, Tokens};
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,6 +8,7 @@ use base64::Engine;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::{Token, Tokens};
 use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
@@ -16,7 +17,6 @@ use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::reader::{Form, Refused, Setting, Settings};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::{Context, Occur, Query, QueryKind};
 
 /// Parses a query, whose first token is the current one. `None`: a query without content. Reads on to its end.

@@ -5,13 +5,13 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::{Token, Tokens};
 use crate::query::dsl::{clauses, of_indices, unwrap, whole};
 use crate::query::dsl_filter_leaf::leaf;
 use crate::query::dsl_geo::{geo, geohash_cell};
 use crate::query::dsl_parts::parsing_error;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::reader::{CACHING, Form, Refused, Setting, Settings};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::{Caching, Context, FilterClass, Query, QueryKind};
 use crate::script::Script;
 

@@ -7,12 +7,11 @@ use serde_json::{Map, Value};
 use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
-use crate::json::number_of;
+use crate::json::{Token, Tokens, number_of};
 use crate::mapping::{DataUse, Kind};
 use crate::query::dsl_parts::{number, parsing_error, text_of};
 use crate::query::function::Decay;
 use crate::query::reader::{Form, Setting, float_of};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::{
     Context, Function, FunctionSettings, GeoPoint, Modifier, Origin, Query, QueryField, QueryKind, ScoreFunction,
     metres,

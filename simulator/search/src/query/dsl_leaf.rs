@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::dates::{DateFormat, Fill, TimeZone, parse_math};
 use crate::error::Result;
+use crate::json::{Token, Tokens};
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
@@ -14,7 +15,6 @@ use crate::query::dsl_parts::{
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, prefix, term};
 use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 

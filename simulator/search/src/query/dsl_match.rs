@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::{
     auto_edits, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, with_boost, with_minimum,
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
 use crate::query::text::{Style, analyzed};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::value::exact_value;
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 use crate::ties::in_hash_order;

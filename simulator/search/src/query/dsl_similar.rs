@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
+use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::{number, parsing_error, text_of};
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::value::ids_of_types;
 use crate::query::{Context, Occur, Operator, Query, QueryField, QueryKind};
 

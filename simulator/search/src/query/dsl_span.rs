@@ -3,10 +3,10 @@
 //! Source: the span query parsers of Elasticsearch 1.5.
 
 use crate::error::{Result, SearchError};
+use crate::json::{Token, Tokens};
 use crate::query::dsl_leaf::multi_term;
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
 const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);

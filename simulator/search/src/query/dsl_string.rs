@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::dates::TimeZone;
 use crate::error::{Result, SearchError};
+use crate::json::{Token, Tokens};
 use crate::query::dsl_match::{field_boosts, fields_of};
 use crate::query::dsl_parts::{check_minimum, parsing_error, rewrite_of, with_boost, with_minimum};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::simple::{self, Flags, SimpleSettings};
-use crate::query::tokens::{Token, Tokens};
 use crate::query::{Context, Operator, Query, QueryKind, StringSettings, parse_string};
 
 /// Returns the default operator of a query string.

@@ -8,10 +8,9 @@ use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::index::NESTED;
-use crate::json::{is_scalar, java_text};
+use crate::json::{Token, Tokens, is_scalar, java_text};
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
 use crate::query::text::too_many_clauses;
-use crate::query::tokens::{Token, Tokens};
 use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
 
 /// Access to documents to which a query refers.

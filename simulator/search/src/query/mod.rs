@@ -39,7 +39,6 @@ mod simple;
 mod span;
 mod term_test;
 mod text;
-mod tokens;
 mod value;
 
 use std::sync::Arc;

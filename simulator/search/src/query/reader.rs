@@ -6,10 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
-use crate::json::{self, boolean_token, java_text, not_numeric, number_of, typed_number, unreadable};
+use crate::json::{self, Token, Tokens, boolean_token, java_text, not_numeric, number_of, typed_number, unreadable};
 use crate::mapping::truth;
 use crate::query::dsl_parts::parsing_error;
-use crate::query::tokens::{Token, Tokens};
 use crate::query::{Caching, Context, Query};
 
 /// What a setting is.

@@ -7,7 +7,7 @@ use serde_json::{Value, map};
 
 /// A token of a body.
 #[derive(Clone, Copy)]
-pub(super) enum Token<'a> {
+pub(crate) enum Token<'a> {
     /// Name of a member.
     Name(&'a str),
     Object,
@@ -36,7 +36,7 @@ enum Rest<'a> {
 }
 
 /// Reads the tokens of a body.
-pub(super) struct Tokens<'a> {
+pub(crate) struct Tokens<'a> {
     levels: Vec<Level<'a>>,
     /// A value whose tokens are next.
     next: Option<&'a Value>,
@@ -45,7 +45,7 @@ pub(super) struct Tokens<'a> {
 
 impl<'a> Tokens<'a> {
     /// Starts at the first token of a body.
-    pub(super) fn new(body: &'a Value) -> Tokens<'a> {
+    pub(crate) fn new(body: &'a Value) -> Tokens<'a> {
         let mut tokens = Tokens {
             levels: Vec::new(),
             next: Some(body),
@@ -55,12 +55,12 @@ impl<'a> Tokens<'a> {
         tokens
     }
 
-    pub(super) fn current(&self) -> Token<'a> {
+    pub(crate) fn current(&self) -> Token<'a> {
         self.current
     }
 
     /// Reads the next token.
-    pub(super) fn advance(&mut self) -> Token<'a> {
+    pub(crate) fn advance(&mut self) -> Token<'a> {
         self.current = match self.next.take() {
             Some(value) => self.enter(value),
             None => self.follow(),
@@ -69,13 +69,13 @@ impl<'a> Tokens<'a> {
     }
 
     /// Reads the next token within an object. `None`: its end, or that of the body.
-    pub(super) fn within_object(&mut self) -> Option<Token<'a>> {
+    pub(crate) fn within_object(&mut self) -> Option<Token<'a>> {
         let token = self.advance();
         (!matches!(token, Token::EndObject | Token::End)).then_some(token)
     }
 
     /// Reads the next token within an array. `None`: its end, or that of the body.
-    pub(super) fn within_array(&mut self) -> Option<Token<'a>> {
+    pub(crate) fn within_array(&mut self) -> Option<Token<'a>> {
         let token = self.advance();
         (!matches!(token, Token::EndArray | Token::End)).then_some(token)
     }
@@ -120,19 +120,19 @@ impl<'a> Tokens<'a> {
     }
 
     /// Name of the member to which the current token belongs.
-    pub(super) fn name(&self) -> Option<&'a str> {
+    pub(crate) fn name(&self) -> Option<&'a str> {
         let started = usize::from(matches!(self.current, Token::Object | Token::Array));
         let level = self.levels.len().checked_sub(1 + started)?;
         self.levels.get(level)?.name
     }
 
     /// Returns whether the current token is within the body.
-    pub(super) fn is_in_body(&self) -> bool {
+    pub(crate) fn is_in_body(&self) -> bool {
         !self.levels.is_empty()
     }
 
     /// Returns the object or array that the current token starts, and reads on to its end.
-    pub(super) fn whole(&mut self) -> Option<&'a Value> {
+    pub(crate) fn whole(&mut self) -> Option<&'a Value> {
         self.current = match self.current {
             Token::Object => Token::EndObject,
             Token::Array => Token::EndArray,
@@ -143,7 +143,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Name of the current token, as Elasticsearch calls it.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.current {
             Token::Name(_) => "FIELD_NAME",
             Token::Object => "START_OBJECT",
