@@ -22,7 +22,7 @@ UNJUDGED = ["took", "timed_out", "_shards"]
 # What differs from one run to the next: ids of documents, addresses of objects, times, names and addresses of nodes.
 VOLATILE = [
     (re.compile(r"\bAU[A-Za-z0-9_-]{18}\b"), "ID"),
-    (re.compile(r"@[0-9a-f]{5,}\b"), "@ADDRESS"),
+    (re.compile(r"@([0-9a-f]{5,}|1)\b"), "@ADDRESS"),
     (re.compile(r'"(took|took_in_millis|creation_date|uuid|_scroll_id)"\s*:\s*("[^"]*"|\d+)'), r'"\1":0'),
     (re.compile(r"\[inet\[[^\]]*\]\]"), "[inet]"),
     (re.compile(r"\[elasticsearch-logging-v1-\w+\]"), "[node]"),
@@ -103,6 +103,7 @@ def innermost(error):
     """The innermost error of a text, without what depends on nodes, shards and the version of Java."""
     text = re.split(r"nested: |shardFailures .*\]\[\d+\]: ", error)[-1].rstrip("; }]")
     text = re.sub(r"class (java\.\S+ cannot be cast to )class (java\.\S+) .*", r"\1\2", text)
+    text = re.sub(r"@[0-9a-f]{5,}\b", "@1", text)
     return re.sub(r"NullPointerException\[.*", "NullPointerException", text, flags=re.DOTALL)
 
 

@@ -5,6 +5,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
+use crate::find::sort::sort_mode;
+use crate::json::{is_scalar, java_text};
 use crate::query::{DistanceType, GeoPoint, metres};
 
 /// Origins and unit of a sort by distance.
@@ -54,28 +56,29 @@ impl GeoSettings {
             nested_filter: None,
         };
         for (key, value) in settings {
-            let text = value.as_str();
+            let text = is_scalar(value).then(|| java_text(value));
             match (key.as_str(), text) {
+                (_, None) if value.is_null() => {}
                 ("order", Some(order)) => found.descending = order == "desc",
-                ("reverse", _) => found.descending = crate::mapping::truth(value),
+                ("reverse", Some(_)) => found.descending = crate::mapping::truth(value),
                 ("unit", Some(unit)) => {
-                    found.geo.unit = metres(&json!(1.0), Some(unit))
-                        .ok_or_else(|| SearchError::illegal(format!("No matching unit found for [{unit}]")))?;
+                    found.geo.unit = metres(&json!(1.0), Some(&unit))
+                        .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;
                 }
-                ("mode" | "sort_mode" | "sortMode", Some("sum")) => {
-                    return Err(SearchError::illegal(
-                        "sort_mode [sum] isn't supported for sorting by geo distance",
-                    ));
-                }
-                ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(mode.to_owned()),
-                ("nested_path" | "nestedPath", Some(path)) => found.nested_path = Some(path.to_owned()),
-                ("nested_filter" | "nestedFilter", _) => found.nested_filter = Some(value.clone()),
-                ("distance_type" | "distanceType" | "normalize", _) => {}
+                ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(sort_mode(&mode)?),
+                ("nested_path" | "nestedPath", Some(path)) => found.nested_path = Some(path),
+                ("nested_filter" | "nestedFilter", None) => found.nested_filter = Some(value.clone()),
+                ("distance_type" | "distanceType" | "normalize", Some(_)) => {}
                 _ => {
                     found.field = key.clone();
                     found.geo.points.extend(points_of(value));
                 }
             }
+        }
+        if found.mode.as_deref() == Some("sum") {
+            return Err(SearchError::illegal(
+                "sort_mode [sum] isn't supported for sorting by geo distance",
+            ));
         }
         Ok(found)
     }

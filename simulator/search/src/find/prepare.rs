@@ -16,7 +16,7 @@ use crate::find::inner_hits::{Outer, prepare_inner};
 use crate::find::query_source::QuerySource;
 use crate::find::request::{Element, SearchRequest};
 use crate::find::rescore::check_queries as check_rescore_queries;
-use crate::find::sort::check_sort;
+use crate::find::sort::{check_sort, shown};
 use crate::highlight;
 use crate::index::Shard;
 use crate::mapping::Mapping;
@@ -116,6 +116,7 @@ struct ParseProgress<'a> {
     query: Option<String>,
     from: i64,
     size: i64,
+    sort: String,
 }
 
 impl ParseProgress<'_> {
@@ -126,8 +127,8 @@ impl ParseProgress<'_> {
             .map(|query| format!("query[{query}],"))
             .unwrap_or_default();
         format!(
-            "[{}][{}]: {query}from[{}],size[{}]: Parse Failure [{what}]",
-            self.index, self.shard, self.from, self.size
+            "[{}][{}]: {query}from[{}],size[{}]{}: Parse Failure [{what}]",
+            self.index, self.shard, self.from, self.size, self.sort
         )
     }
 
@@ -186,6 +187,7 @@ pub(crate) fn prepare(
         query: None,
         from: -1,
         size: -1,
+        sort: String::new(),
     };
     let mut query: Option<(Query, Weight)> = None;
     let mut post_filter = None;
@@ -210,7 +212,9 @@ pub(crate) fn prepare(
                     post_filter = parsed.as_ref().map(weigh).transpose()?;
                     left.map_or(Ok(()), Err)
                 }),
-                Element::Sort => check_sort(&request.sort, &context),
+                Element::Sort => {
+                    check_sort(&request.sort, &context).map(|()| progress.sort = shown(&request.sort, mapping))
+                }
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
                 }

@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
-use crate::json::is_scalar;
-use crate::mapping::{Kind, TIMESTAMP, truth};
+use crate::json::{Token, Tokens, java_text};
+use crate::mapping::{DataUse, Kind, Mapping, TIMESTAMP, truth};
 use crate::query::{Context, check_nested};
 use crate::score::score_json;
 use crate::script::Script;
@@ -89,79 +89,131 @@ pub(super) fn parse_sort_text(text: &str) -> (Vec<SortSpec>, Value) {
     (specs, shown.into())
 }
 
-/// Parses `sort` of a body.
+/// Parses `sort` of a body, token by token as Elasticsearch does.
 pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
-    match value {
-        Value::Array(items) => {
-            let parse_item = |item: &Value| match item {
-                Value::String(_) | Value::Object(_) => parse_sort(item),
-                _ => Err(SearchError::illegal(
-                    "malformed sort format, within the sort array, an object, or an actual string are allowed",
-                )),
-            };
-            let parsed: Result<Vec<_>> = items.iter().map(parse_item).collect();
-            parsed.map(|all| all.into_iter().flatten().collect())
-        }
-        Value::String(field) => Ok(vec![SortSpec::of(field, None)]),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(field, settings)| parse_one(field, settings))
-            .collect(),
-        _ => Err(SearchError::illegal(
-            "malformed sort format, either start with array, object, or an actual string",
-        )),
-    }
-}
-
-fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
-    if let ("_geo_distance", Value::Object(settings)) = (field, settings) {
-        let wanted = GeoSettings::parse(settings)?;
-        return Ok(SortSpec {
-            mode: wanted.mode,
-            geo: Some(wanted.geo),
-            nested_path: wanted.nested_path,
-            nested_filter: wanted.nested_filter,
-            ..SortSpec::of(&wanted.field, Some(wanted.descending))
-        });
-    }
-    match settings {
-        Value::String(order) => Ok(SortSpec::of(field, Some(direction(field, order)?))),
-        Value::Object(settings) => {
-            let mut spec = SortSpec::of(field, None);
-            if field == "_script" {
-                spec.script = Some(Script::parse(&Value::Object(settings.clone()))?);
-            }
-            for (key, value) in settings {
-                match (key.as_str(), value.as_str()) {
-                    // An unknown direction is ignored here, unlike in the short form.
-                    ("order", Some(order)) => spec.descending = direction(field, order).unwrap_or(spec.descending),
-                    ("order", _) if is_scalar(value) => {}
-                    // Scores are sorted in descending order, unless that is reversed.
-                    ("reverse", _) => spec.descending = truth(value) != (field == "_score"),
-                    ("missing", Some("_last")) => spec.missing = Missing::Last,
-                    ("missing", Some("_first")) => spec.missing = Missing::First,
-                    ("missing", _) => {
-                        spec.missing = Missing::As(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-                    }
-                    ("mode", Some(mode @ ("min" | "max" | "sum" | "avg"))) => spec.mode = Some(mode.to_owned()),
-                    ("mode", Some(mode)) => {
-                        return Err(SearchError::illegal(format!("Illegal sort_mode {mode}")));
-                    }
-                    ("ignore_unmapped" | "ignoreUnmapped", _) => spec.ignore_unmapped = truth(value),
-                    ("unmapped_type", Some(kind)) => spec.unmapped = Some(kind.to_owned()),
-                    ("script" | "lang" | "params" | "type", _) if field == "_script" => {}
-                    ("nested_path" | "nestedPath", Some(path)) => spec.nested_path = Some(path.to_owned()),
-                    ("nested_filter" | "nestedFilter", _) => spec.nested_filter = Some(value.clone()),
-                    (other, _) => {
-                        return Err(SearchError::illegal(format!("sort option [{other}] not supported")));
+    let malformed = |allowed: &str| SearchError::illegal(format!("malformed sort format, {allowed}"));
+    let (mut tokens, mut specs) = (Tokens::new(value), Vec::new());
+    match tokens.current() {
+        Token::Value(Value::String(field)) => specs.push(SortSpec::of(field, None)),
+        Token::Object => read_criteria(&mut tokens, &mut specs)?,
+        Token::Array => {
+            while !matches!(tokens.advance(), Token::EndArray) {
+                match tokens.current() {
+                    Token::Value(Value::String(field)) => specs.push(SortSpec::of(field, None)),
+                    Token::Object => read_criteria(&mut tokens, &mut specs)?,
+                    _ => {
+                        return Err(malformed(
+                            "within the sort array, an object, or an actual string are allowed",
+                        ));
                     }
                 }
             }
-            Ok(spec)
         }
-        other => Err(SearchError::illegal(format!(
-            "sort direction [{field}] not supported: {other}"
-        ))),
+        _ => return Err(malformed("either start with array, object, or an actual string")),
+    }
+    Ok(specs)
+}
+
+/// Reads the criteria of an object. Tokens that are no names are skipped.
+fn read_criteria(tokens: &mut Tokens<'_>, specs: &mut Vec<SortSpec>) -> Result<()> {
+    while let Some(token) = tokens.within_object() {
+        let Token::Name(field) = token else { continue };
+        specs.push(match tokens.advance() {
+            Token::Value(Value::String(order)) => SortSpec::of(field, Some(direction(field, order)?)),
+            _ if field == "_geo_distance" => by_distance(&own_settings(tokens))?,
+            _ if field == "_script" => by_script(own_settings(tokens))?,
+            _ => by_field(field, tokens)?,
+        });
+    }
+    Ok(())
+}
+
+/// Returns the object that starts with the current token.
+fn own_settings(tokens: &mut Tokens<'_>) -> Map<String, Value> {
+    let settings = tokens.whole().and_then(Value::as_object);
+    settings.cloned().unwrap_or_default()
+}
+
+fn by_distance(settings: &Map<String, Value>) -> Result<SortSpec> {
+    let wanted = GeoSettings::parse(settings)?;
+    Ok(SortSpec {
+        mode: wanted.mode,
+        geo: Some(wanted.geo),
+        nested_path: wanted.nested_path,
+        nested_filter: wanted.nested_filter,
+        ..SortSpec::of(&wanted.field, Some(wanted.descending))
+    })
+}
+
+fn by_script(settings: Map<String, Value>) -> Result<SortSpec> {
+    let mut spec = SortSpec::of("_script", None);
+    for (key, value) in &settings {
+        match key.as_str() {
+            "script" | "lang" | "params" | "type" => {}
+            "nested_filter" | "nestedFilter" => spec.nested_filter = Some(value.clone()),
+            _ => spec.set(key, value)?,
+        }
+    }
+    spec.script = Some(Script::parse(&Value::Object(settings))?);
+    Ok(spec)
+}
+
+/// Reads the settings of a field, from the current token up to the next end of an object.
+fn by_field(field: &str, tokens: &mut Tokens<'_>) -> Result<SortSpec> {
+    let mut spec = SortSpec::of(field, None);
+    let mut key = None;
+    while let Some(token) = tokens.within_object() {
+        match (token, key) {
+            (Token::Name(name), _) => key = Some(name),
+            (Token::Value(value), Some(key)) => spec.set(key, value)?,
+            (Token::Value(_), None) => return Err(SearchError::null_pointer()),
+            (Token::Object, Some("nested_filter" | "nestedFilter")) => spec.nested_filter = tokens.whole().cloned(),
+            (Token::Object, key) => return Err(unsupported(key.unwrap_or("null"))),
+            _ => {}
+        }
+    }
+    Ok(spec)
+}
+
+fn unsupported(option: &str) -> SearchError {
+    SearchError::illegal(format!("sort option [{option}] not supported"))
+}
+
+/// Parses the mode of a field with several values.
+///
+/// # Errors
+/// An unknown mode.
+pub(super) fn sort_mode(text: &str) -> Result<String> {
+    let mode = text.to_lowercase();
+    match mode.as_str() {
+        "min" | "max" | "sum" | "avg" => Ok(mode),
+        _ => Err(SearchError::illegal(format!("Illegal sort_mode {text}"))),
+    }
+}
+
+impl SortSpec {
+    /// Sets an option. `value` is a string, a number or a boolean.
+    fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        let text = java_text(value);
+        match key {
+            // An unknown direction is ignored here, unlike in the short form.
+            "order" => self.descending = direction(&self.field, &text).unwrap_or(self.descending),
+            // Scores are sorted in descending order, unless that is reversed.
+            "reverse" => self.descending = truth(value) != (self.field == "_score"),
+            "missing" => {
+                self.missing = match text.as_str() {
+                    "_last" => Missing::Last,
+                    "_first" => Missing::First,
+                    _ => Missing::As(text),
+                }
+            }
+            "mode" => self.mode = Some(sort_mode(&text)?),
+            "ignore_unmapped" | "ignoreUnmapped" => self.ignore_unmapped = truth(value),
+            "unmapped_type" | "unmappedType" => self.unmapped = Some(text),
+            "nested_path" | "nestedPath" => self.nested_path = Some(text),
+            _ => return Err(unsupported(key)),
+        }
+        Ok(())
     }
 }
 
@@ -255,6 +307,50 @@ pub(super) fn unmapped(spec: &SortSpec) -> Result<Kind> {
     }
 }
 
+/// Returns the criteria as errors show them, after a comma. Empty: there are none.
+pub(super) fn shown(specs: &[SortSpec], mapping: &Mapping) -> String {
+    let shown: Vec<String> = specs.iter().map(|spec| spec.shown(mapping)).collect();
+    match shown.as_slice() {
+        [] => String::new(),
+        shown => format!(",sort[{}]", shown.join(",")),
+    }
+}
+
+impl SortSpec {
+    fn shown(&self, mapping: &Mapping) -> String {
+        let field = self.field.as_str();
+        let (is_reversed, source) = match mapping.field(field).map(|field| field.field_type.kind) {
+            _ if field == "_score" => (!self.descending, None),
+            _ if field == "_doc" => (self.descending, None),
+            kind => (self.descending, Some(self.source(kind))),
+        };
+        let shown = match source {
+            Some((name, source)) => format!("<custom:\"{name}\": org.elasticsearch.{source}@1>"),
+            None => format!("<{}>", field.trim_start_matches('_')),
+        };
+        shown + if is_reversed { "!" } else { "" }
+    }
+
+    /// Name of the criterion and its source of values in Elasticsearch.
+    fn source(&self, kind: Option<Kind>) -> (&str, String) {
+        let of_numbers = |numbers| format!("index.fielddata.fieldcomparator.{numbers}ValuesComparatorSource");
+        let field = self.field.as_str();
+        match kind {
+            _ if self.geo.is_some() => (field, "search.sort.GeoDistanceSortParser$1".to_owned()),
+            _ if self.script.is_some() => (field, of_numbers("Double")),
+            Some(Kind::Float) => (field, of_numbers("Float")),
+            Some(Kind::Double) => (field, of_numbers("Double")),
+            Some(kind) if kind.is_numeric() => (field, of_numbers("Long")),
+            None if field == TIMESTAMP => (field, of_numbers("Long")),
+            None if !METADATA.contains(&field) => ("__anonymous_long", of_numbers("Long")),
+            _ => (
+                field,
+                "index.fielddata.fieldcomparator.BytesRefFieldComparatorSource".to_owned(),
+            ),
+        }
+    }
+}
+
 /// Metadata fields that hits can be sorted by.
 const METADATA: [&str; 5] = ["_type", "_uid", "_id", "_index", TIMESTAMP];
 
@@ -270,9 +366,11 @@ pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
         if let Some(script) = &spec.script {
             script.mapped(mapping)?;
         } else if spec.geo.is_some() {
-            let field = context.mapped_in_types(&spec.field);
-            if field.is_none_or(|field| field.field_type.kind != Kind::GeoPoint) {
+            if context.mapped_in_types(&spec.field).is_none() {
                 return Err(GeoSettings::unmapped(&spec.field));
+            }
+            if let Some(data) = mapping.field_data(&spec.field) {
+                data.cast(&spec.field, DataUse::Points)?;
             }
         } else if !matches!(spec.field.as_str(), "_score" | "_doc")
             && (!has_type || !METADATA.contains(&spec.field.as_str()))
@@ -292,4 +390,29 @@ pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_show_criteria() {
+        let shown = |sort: Value| shown(&parse_sort(&sort).unwrap(), &Mapping::new(None, 9).unwrap());
+        assert_eq!(shown(json!([])), "");
+        assert_eq!(shown(json!(["_doc", {"_score": "asc"}])), ",sort[<doc>,<score>!]");
+        let long = "<custom:\"__anonymous_long\": \
+                    org.elasticsearch.index.fielddata.fieldcomparator.LongValuesComparatorSource@1>!";
+        assert_eq!(shown(json!({"n": "desc"})), format!(",sort[{long}]"));
+    }
+
+    #[test]
+    fn a_list_is_read_as_the_settings_of_a_field() {
+        assert_eq!(
+            parse_sort(&json!([{"n": [1]}])).unwrap_err().kind,
+            "NullPointerException"
+        );
+        let ordered = parse_sort(&json!([{"n": {"order": ["desc"], "missing": null}}])).unwrap();
+        assert!(ordered[0].descending && ordered[0].missing == Missing::Last);
+    }
 }
