@@ -103,7 +103,7 @@ def innermost(error):
     """The innermost error of a text, without what depends on nodes, shards and the version of Java."""
     text = re.split(r"nested: |shardFailures .*\]\[\d+\]: ", error)[-1].rstrip("; }]")
     text = re.sub(r"class (java\.\S+ cannot be cast to )class (java\.\S+) .*", r"\1\2", text)
-    text = re.sub(r"@[0-9a-f]{5,}\b", "@1", text)
+    text = re.sub(r"(Source|Parser\$1)@[0-9a-f]+\b", r"\1@1", text)
     return re.sub(r"NullPointerException\[.*", "NullPointerException", text, flags=re.DOTALL)
 
 

@@ -15,13 +15,13 @@ fi
 work=$(mktemp -d)
 pids=()
 finish() {
-  [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+  kill "${pids[@]}" 2>/dev/null || true
   # A node whose shards do not start does not end by itself.
   for _ in {1..50}; do
     kill -0 "${pids[@]}" 2>/dev/null || break
     sleep 0.2
   done
-  [ ${#pids[@]} -eq 0 ] || kill -9 "${pids[@]}" 2>/dev/null || true
+  kill -9 "${pids[@]}" 2>/dev/null || true
   wait 2>/dev/null || true
   rm -rf "$work"
 }

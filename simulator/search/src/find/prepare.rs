@@ -16,7 +16,7 @@ use crate::find::inner_hits::{Outer, prepare_inner};
 use crate::find::query_source::QuerySource;
 use crate::find::request::{Element, SearchRequest};
 use crate::find::rescore::check_queries as check_rescore_queries;
-use crate::find::sort::{check_sort, shown};
+use crate::find::sort::{SortSpec, check_sort, shown};
 use crate::highlight;
 use crate::index::Shard;
 use crate::mapping::Mapping;
@@ -116,7 +116,8 @@ struct ParseProgress<'a> {
     query: Option<String>,
     from: i64,
     size: i64,
-    sort: String,
+    sort: &'a [SortSpec],
+    mapping: &'a Mapping,
 }
 
 impl ParseProgress<'_> {
@@ -128,7 +129,11 @@ impl ParseProgress<'_> {
             .unwrap_or_default();
         format!(
             "[{}][{}]: {query}from[{}],size[{}]{}: Parse Failure [{what}]",
-            self.index, self.shard, self.from, self.size, self.sort
+            self.index,
+            self.shard,
+            self.from,
+            self.size,
+            shown(self.sort, self.mapping)
         )
     }
 
@@ -187,7 +192,8 @@ pub(crate) fn prepare(
         query: None,
         from: -1,
         size: -1,
-        sort: String::new(),
+        sort: &[],
+        mapping,
     };
     let mut query: Option<(Query, Weight)> = None;
     let mut post_filter = None;
@@ -212,9 +218,7 @@ pub(crate) fn prepare(
                     post_filter = parsed.as_ref().map(weigh).transpose()?;
                     left.map_or(Ok(()), Err)
                 }),
-                Element::Sort => {
-                    check_sort(&request.sort, &context).map(|()| progress.sort = shown(&request.sort, mapping))
-                }
+                Element::Sort => check_sort(&request.sort, &context).map(|()| progress.sort = &request.sort),
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
                 }

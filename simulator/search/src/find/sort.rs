@@ -318,16 +318,14 @@ pub(super) fn shown(specs: &[SortSpec], mapping: &Mapping) -> String {
 
 impl SortSpec {
     fn shown(&self, mapping: &Mapping) -> String {
-        let field = self.field.as_str();
-        let (is_reversed, source) = match mapping.field(field).map(|field| field.field_type.kind) {
-            _ if field == "_score" => (!self.descending, None),
-            _ if field == "_doc" => (self.descending, None),
-            kind => (self.descending, Some(self.source(kind))),
+        let shown = match self.field.as_str() {
+            own @ ("_score" | "_doc") => format!("<{}>", own.trim_start_matches('_')),
+            field => {
+                let (name, source) = self.source(mapping.field(field).map(|field| field.field_type.kind));
+                format!("<custom:\"{name}\": org.elasticsearch.{source}@1>")
+            }
         };
-        let shown = match source {
-            Some((name, source)) => format!("<custom:\"{name}\": org.elasticsearch.{source}@1>"),
-            None => format!("<{}>", field.trim_start_matches('_')),
-        };
+        let is_reversed = self.descending != (self.field == "_score");
         shown + if is_reversed { "!" } else { "" }
     }
 
