@@ -41,6 +41,17 @@ pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
+/// Parses a body that is read as a map: a body without an object has no members.
+///
+/// # Errors
+/// A `JsonParseException`.
+pub(crate) fn members(bytes: &[u8]) -> Result<Map<String, Value>> {
+    match value(bytes)? {
+        Value::Object(members) => Ok(members),
+        _ => Ok(Map::new()),
+    }
+}
+
 /// Calls `sink` for each leaf of the settings, with its dotted path and its text. Nulls are no settings.
 pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, String)) {
     match value {

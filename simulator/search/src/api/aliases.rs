@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 use super::described;
 use crate::cluster::{Alias, Block, Expand, Index, same_as_index};
 use crate::error::{Result, SearchError, problems};
-use crate::find::names;
-use crate::json;
+use crate::json::{self, Token, Tokens, java_text};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -89,8 +88,9 @@ fn missing(aliases: &str) -> SearchError {
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
     request.check_timeouts()?;
     let body = request.json()?.unwrap_or_else(|| json!({}));
-    let text = |key: &str| body.get(key).and_then(Value::as_str);
-    let (indices, alias) = (text("index").unwrap_or(indices), text("alias").unwrap_or(alias));
+    let mut definition = Definition::read(&mut Tokens::new(&body));
+    let (index, name) = (definition.index.take(), definition.alias.take());
+    let (indices, alias) = (index.as_deref().unwrap_or(indices), name.as_deref().unwrap_or(alias));
     let found = problems([
         (
             alias.trim().is_empty(),
@@ -102,7 +102,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
         ),
     ]);
     SearchError::validated(&found.collect::<Vec<_>>())?;
-    let definition = Alias::parse(&body);
+    let definition = definition.alias();
     let named = shared.cluster.named(indices, Expand::MATCHED)?;
     check(shared, named.first().map_or(indices, |index| &index.name), alias)?;
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
@@ -135,55 +135,109 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
     Ok(Answer::acknowledged(request.acknowledged()?))
 }
 
-/// An action of `POST /_aliases`.
-struct AliasAction<'a> {
-    adds: bool,
-    indices: Vec<String>,
-    aliases: Vec<String>,
-    definition: &'a Value,
+/// Definition of an alias, with the names beside it.
+#[derive(Default)]
+struct Definition {
+    index: Option<String>,
+    alias: Option<String>,
+    settings: Map<String, Value>,
 }
 
-impl AliasAction<'_> {
-    /// Parses an action: its first member. Items without one are no actions.
-    ///
-    /// # Errors
-    /// An unknown action.
-    fn parse(action: &Value) -> Result<Option<AliasAction<'_>>> {
-        let Some((kind, definition)) = action.as_object().and_then(|action| action.iter().next()) else {
-            return Ok(None);
-        };
-        let adds = match kind.as_str() {
+impl Definition {
+    /// Reads a definition up to the end of an object, token by token as Elasticsearch does.
+    fn read(tokens: &mut Tokens<'_>) -> Definition {
+        let mut found = Definition::default();
+        let mut key = "";
+        while let Some(token) = tokens.within_object() {
+            let setting = match key {
+                "indexRouting" | "index-routing" => "index_routing",
+                "searchRouting" | "search-routing" => "search_routing",
+                other => other,
+            };
+            match (token, setting) {
+                (Token::Name(name), _) => key = name,
+                (Token::Value(value), "index") => found.index = Some(java_text(value)),
+                (Token::Value(value), "alias") => found.alias = Some(java_text(value)),
+                (Token::Value(value), "routing" | "index_routing" | "search_routing") => {
+                    found.settings.insert(setting.to_owned(), value.clone());
+                }
+                (Token::Object, "filter") => {
+                    let filter = tokens.whole().cloned().unwrap_or_default();
+                    found.settings.insert(setting.to_owned(), filter);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Returns the alias without its names.
+    fn alias(self) -> Alias {
+        Alias::parse(&Value::Object(self.settings))
+    }
+}
+
+/// An action of `POST /_aliases`.
+struct AliasAction {
+    adds: bool,
+    index: String,
+    alias: String,
+    definition: Definition,
+}
+
+/// Reads the actions of a body, token by token as Elasticsearch does: those of the members of any list.
+///
+/// # Errors
+/// An unknown action.
+fn actions_of(body: &Value) -> Result<Vec<AliasAction>> {
+    let (mut tokens, mut actions) = (Tokens::new(body), Vec::new());
+    while let Some(token) = tokens.within_object() {
+        if !matches!(token, Token::Array) {
+            continue;
+        }
+        while let Some(token) = tokens.within_array() {
+            if let Token::Name(kind) = token {
+                actions.push(AliasAction::read(kind, &mut tokens)?);
+            }
+        }
+    }
+    Ok(actions)
+}
+
+impl AliasAction {
+    fn read(kind: &str, tokens: &mut Tokens<'_>) -> Result<AliasAction> {
+        let adds = match kind {
             "add" => true,
             "remove" => false,
             other => return Err(SearchError::illegal(format!("Alias action [{other}] not supported"))),
         };
-        let list = |key: &str| match definition.get(key) {
-            Some(Value::Number(number)) => vec![number.to_string()],
-            // The name of an alias may have a comma.
-            Some(Value::String(name)) if key == "alias" && !name.trim().is_empty() => vec![name.clone()],
-            other => other.map(names).unwrap_or_default(),
-        };
-        Ok(Some(AliasAction {
+        let mut definition = Definition::read(tokens);
+        Ok(AliasAction {
             adds,
-            indices: list("index"),
-            aliases: list("alias"),
+            index: definition.index.take().unwrap_or_default(),
+            alias: definition.alias.take().unwrap_or_default(),
             definition,
-        }))
+        })
     }
 
     /// Returns what the action lacks.
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let kind = if self.adds { "add" } else { "remove" };
-        if self.aliases.is_empty() && self.adds {
+        if self.alias.trim().is_empty() && self.adds {
             problems.push(format!("Alias action [{kind}] requires an [alias] to be set"));
-        } else if self.aliases.is_empty() {
+        } else if self.alias.is_empty() {
             problems.push(format!("Alias action [{kind}]: [alias] may not be empty string"));
         }
-        if self.indices.is_empty() {
+        if self.index.is_empty() {
             problems.push(format!("Alias action [{kind}]: [index] may not be empty string"));
         }
         problems
+    }
+
+    /// Returns whether a removal concerns an alias.
+    fn removes(&self, name: &str) -> bool {
+        self.alias == "_all" || pattern::matches(&self.alias, name)
     }
 }
 
@@ -196,10 +250,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     json::derivable(source)?;
     request.check_timeouts()?;
     let body = request.json()?.unwrap_or_default();
-    let given = body.get("actions").and_then(Value::as_array).into_iter().flatten();
-    let actions: Vec<AliasAction<'_>> = given
-        .filter_map(|action| AliasAction::parse(action).transpose())
-        .collect::<Result<_>>()?;
+    let actions = actions_of(&body)?;
     if actions.is_empty() {
         return Err(SearchError::validation("Must specify at least one alias action"));
     }
@@ -207,45 +258,40 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     SearchError::validated(&problems)?;
     let mut planned = Vec::new();
     let mut removed = Vec::new();
-    for AliasAction {
-        adds,
-        indices,
-        aliases,
-        definition,
-    } in actions
-    {
-        let named = shared
-            .cluster
-            .allowed(&indices.join(","), Expand::MATCHED, Block::Metadata)?;
-        if adds {
-            let first = named.first().map_or("", |index| &index.name);
-            aliases.iter().try_for_each(|alias| check(shared, first, alias))?;
+    for action in actions {
+        // The name of an index has no comma.
+        let named = match action.index.contains(',') {
+            true => return Err(SearchError::index_missing(&action.index)),
+            false => shared
+                .cluster
+                .allowed(&action.index, Expand::MATCHED, Block::Metadata)?,
+        };
+        if !action.adds {
+            removed.push(action.alias.clone());
+            for index in named {
+                // What is removed is known before the first action.
+                let names = index
+                    .aliases
+                    .read()
+                    .keys()
+                    .filter(|name| action.removes(name))
+                    .cloned()
+                    .collect();
+                planned.push((index, names, None));
+            }
+            continue;
         }
-        let definition = adds.then(|| Alias::parse(definition));
-        if let (Some(definition), Some(alias)) = (&definition, aliases.first()) {
-            named
-                .iter()
-                .try_for_each(|index| index.check_alias(&shared.cluster, alias, definition))?;
-        }
-        for index in named {
-            // What is removed is known before the first action.
-            let names = match adds {
-                true => aliases.clone(),
-                false => {
-                    let known = index.aliases.read();
-                    let is_removed = |name: &&String| aliases.iter().any(|alias| pattern::matches(alias, name));
-                    known.keys().filter(is_removed).cloned().collect()
-                }
-            };
-            planned.push((index, names, definition.clone()));
-        }
-        if !adds {
-            removed.extend(aliases);
-        }
+        check(shared, named.first().map_or("", |index| &index.name), &action.alias)?;
+        let definition = action.definition.alias();
+        named
+            .iter()
+            .try_for_each(|index| index.check_alias(&shared.cluster, &action.alias, &definition))?;
+        let added = named.into_iter();
+        planned.extend(added.map(|index| (index, vec![action.alias.clone()], Some(definition.clone()))));
     }
     if planned
         .iter()
-        .all(|(_, names, _): &(_, Vec<String>, _)| names.is_empty())
+        .all(|(_, names, _): &(_, Vec<String>, Option<Alias>)| names.is_empty())
     {
         return Err(missing(&removed.join(", ")));
     }

@@ -21,7 +21,7 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
     } else if json::derivable(body).is_err() {
         Some(json!({"settings": Settings::read(body)?.flat()}))
     } else {
-        let parsed = json::object(body)
+        let parsed = json::members(body)
             .map_err(|error| SearchError::parse("failed to parse source for create index").caused_by(error))?;
         Some(Value::Object(parsed))
     };

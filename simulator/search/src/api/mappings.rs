@@ -62,8 +62,8 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
         return Err(SearchError::null_pointer());
     }
     let failed = |error: SearchError| SearchError::parse("Failed to parse content to map").caused_by(error);
-    let body = json::value(source).map_err(failed)?;
-    if body.as_object().is_some_and(Map::is_empty) {
+    let body = json::members(source).map_err(failed)?;
+    if body.is_empty() {
         return Err(SearchError::mapping("malformed mapping no root object found"));
     }
     if type_name.starts_with('_') && type_name != "_default_" {
@@ -74,6 +74,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
         return Err(SearchError::new(500, "NoSuchElementException", "null"));
     }
     named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+    let body = Value::Object(body);
     for index in &named {
         // Flushes first: operations in the translog must not be replayed under the new mapping, which may refuse
         // them.

@@ -59,17 +59,41 @@ pub(crate) struct Cluster {
     version: std::sync::atomic::AtomicU64,
 }
 
-/// Fails for a section of a new index, or a mapping, that is no object.
+/// Fails for a section of a new index, or a mapping, that is no object, and for counts that no index has.
 pub(crate) fn check_sections(body: &Value) -> Result<()> {
-    let sections = ["settings", "mappings", "aliases"]
-        .iter()
-        .filter_map(|key| body.get(*key));
+    let sections = SECTIONS.iter().filter_map(|key| body.get(*key));
     let mappings = body.get("mappings").and_then(Value::as_object);
     let mut parts = sections.chain(mappings.into_iter().flat_map(Map::values));
     match parts.find(|part| !part.is_object()) {
         Some(other) => Err(json::not_a_map(other)),
-        None => Ok(()),
+        None => check_counts(settings_of(body).unwrap_or(&Value::Null)),
     }
+}
+
+/// Sections of the body of a new index that must be objects.
+const SECTIONS: [&str; 3] = ["settings", "mappings", "aliases"];
+
+/// Returns the settings of the body of a new index: those of the section, or the whole if there is no section.
+fn settings_of(body: &Value) -> Option<&Value> {
+    let has_section = |key: &&str| body.get(*key).is_some();
+    let own = (!SECTIONS.iter().chain(&["warmers"]).any(has_section)).then_some(body);
+    body.get("settings").or(own)
+}
+
+/// Fails for a number of shards or replicas that no index has. As in Elasticsearch, under their full names only.
+fn check_counts(settings: &Value) -> Result<()> {
+    let mut problems = Vec::new();
+    json::leaves("", settings, &mut |name, text| {
+        let (least, what) = match name {
+            "index.number_of_shards" => (1, "1 or more primary"),
+            "index.number_of_replicas" => (0, "0 or more replica"),
+            _ => return,
+        };
+        if text.parse::<i32>().is_ok_and(|count| count < least) {
+            problems.push(format!("index must have {what} shards"));
+        }
+    });
+    SearchError::validated(&problems)
 }
 
 impl Cluster {
@@ -223,14 +247,8 @@ impl Cluster {
             let parts = body
                 .as_object()
                 .ok_or_else(|| SearchError::parse("the body of an index must be an object"))?;
-            let known = ["settings", "mappings", "aliases", "warmers"];
-            match parts.get("settings") {
-                Some(given) => settings.extend(&Settings::parse(given)),
-                // A body without sections is the settings.
-                None if !parts.keys().any(|key| known.contains(&key.as_str())) => {
-                    settings.extend(&Settings::parse(body))
-                }
-                None => {}
+            if let Some(given) = settings_of(body) {
+                settings.extend(&Settings::parse(given));
             }
             if let Some(Value::Object(given)) = parts.get("mappings") {
                 for (type_name, mapping) in given {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{self, is_scalar, java_text, number_of, token_of};
+use crate::json::{self, Tokens, is_scalar, java_text, number_of, token_of};
 
 /// Returns the value of an element that is a string, a number or a boolean. `None`: the element is ignored.
 ///
@@ -80,10 +80,22 @@ pub(super) fn objects(value: &Value) -> Result<impl Iterator<Item = (&String, &V
 pub(super) fn listed(key: &str, value: &Value) -> Result<Option<Vec<String>>> {
     match value {
         Value::String(name) => Ok(Some(vec![name.clone()])),
-        Value::Array(items) if items.iter().any(Value::is_array) => Err(SearchError::unexpected("END_ARRAY", key)),
+        Value::Array(items) if items.iter().any(Value::is_array) => Err(after_list(key, value)),
         Value::Array(_) => Ok(Some(texts(value))),
         other => scalar(key, other).map(|_| None),
     }
+}
+
+/// Returns the error for what comes after the first end of a list within a list.
+fn after_list(key: &str, value: &Value) -> SearchError {
+    let mut tokens = Tokens::new(value);
+    while tokens.within_array().is_some() {}
+    tokens.advance();
+    let name = match tokens.is_in_body() {
+        true => tokens.name().unwrap_or("null"),
+        false => key,
+    };
+    SearchError::unexpected(tokens.kind(), name)
 }
 
 /// Returns the texts of a value, or of the items of a list.

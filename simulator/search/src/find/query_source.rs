@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
@@ -32,6 +32,14 @@ fn first_entry(query: &Value) -> Value {
     }
 }
 
+/// Returns the first object of a body: Elasticsearch's parser reads over the starts of lists.
+fn first_object(body: &Value) -> Option<&Map<String, Value>> {
+    match body {
+        Value::Array(items) => items.iter().find_map(first_object),
+        other => other.as_object(),
+    }
+}
+
 impl QuerySource {
     /// Creates the query of a body that has only a query, or of the parameter `q` if there is no body. The parameter
     /// `lenient` is one of searches and explanations alone.
@@ -47,9 +55,11 @@ impl QuerySource {
             }
             return Ok(query);
         }
-        Ok(match json::object(body) {
-            Err(error) => QuerySource::Invalid(error),
-            Ok(body) => match body.iter().find(|(key, _)| *key != "query") {
+        let body = json::derivable(body).and_then(|()| json::value(body));
+        Ok(match body.as_ref().map(first_object) {
+            Err(error) => QuerySource::Invalid(error.clone()),
+            Ok(None) => QuerySource::Invalid(SearchError::query("Required query is missing")),
+            Ok(Some(body)) => match body.iter().find(|(key, _)| *key != "query") {
                 Some((other, _)) => {
                     QuerySource::Invalid(SearchError::query(format!("request does not support [{other}]")))
                 }
@@ -64,6 +74,10 @@ impl QuerySource {
     /// The first entry of a query, which is the query. Elasticsearch's parser takes the second one for a part of the
     /// request.
     fn first_of(query: &Value) -> QuerySource {
+        if query.is_array() {
+            let reason = "[_na] query malformed, must start with start_object";
+            return QuerySource::Invalid(SearchError::query(reason));
+        }
         let second = query.as_object().and_then(|query| query.values().nth(1));
         let key = second.and_then(|second| second.as_object()?.keys().next());
         match key.filter(|key| *key != "query") {

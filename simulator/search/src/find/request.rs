@@ -314,7 +314,10 @@ impl SearchRequest {
         let text = String::from_utf8_lossy(body).trim_start().to_owned();
         let mut source = Source {
             // Elasticsearch shows `_na_` for a body that does not look like JSON.
-            text: if text.starts_with('{') { text } else { "_na_".to_owned() },
+            text: match json::derivable(body) {
+                Ok(()) => text,
+                Err(_) => "_na_".to_owned(),
+            },
             elements: Vec::new(),
         };
         match json::object(body) {
@@ -471,8 +474,7 @@ impl SearchRequest {
                 let fields = fields.map(|(name, settings)| Ok((name.clone(), Script::parse(settings)?)));
                 self.script_fields = fields.collect::<Result<_>>()?;
             }
-            "stats" if value.is_array() => {}
-            "stats" => drop(element::scalar(key, value)?),
+            "stats" => drop(element::listed(key, value)?),
             other => return Err(SearchError::no_element(other)),
         }
         Ok(None)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Kind;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, java_text, number_of};
+use crate::json::{java_text, number_of};
 use crate::sizes::{byte_size, size};
 
 /// The setting `index` of a field.
@@ -126,7 +126,7 @@ impl FieldType {
     /// # Errors
     /// An unknown type or an invalid setting.
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
-        let type_name = definition.get("type").filter(|kind| is_scalar(kind)).map(java_text);
+        let type_name = definition.get("type").filter(|kind| !kind.is_null()).map(java_text);
         let type_name = type_name.as_deref().unwrap_or("string");
         let kind = Kind::named(type_name).ok_or_else(|| {
             SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]"))

@@ -269,8 +269,9 @@ impl Mapping {
         if type_name != DEFAULT {
             check_type_name(type_name)?;
         }
-        let definition = match definition.get(type_name) {
-            Some(inner) if definition.as_object().is_some_and(|outer| outer.len() == 1) => inner,
+        // The definition is that of the first member with the name of the type, or the whole.
+        let definition = match definition.as_object().and_then(|outer| outer.iter().next()) {
+            Some((name, inner)) if name == type_name => inner,
             _ => definition,
         };
         self.check_root_analyzers(type_name, definition)?;

@@ -11,7 +11,7 @@ use super::contexts::Contexts;
 use super::field::{FieldType, Indexing, truth};
 use super::point_fields;
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, java_class, java_text};
+use crate::json::{java_class, java_text};
 
 /// Conversion of a field to JSON: normalized for the API, or as it was defined.
 pub(crate) type DescribeField = fn(&FieldType) -> Map<String, Value>;
@@ -252,7 +252,7 @@ impl ObjectNode {
                     )));
                 }
             };
-            let kind = definition.get("type").filter(|kind| is_scalar(kind)).map(java_text);
+            let kind = definition.get("type").filter(|kind| !kind.is_null()).map(java_text);
             let kind = kind.as_deref();
             let is_object = matches!(kind, Some("object" | "nested"))
                 || kind.is_none()
