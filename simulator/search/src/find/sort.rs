@@ -151,6 +151,7 @@ fn by_script(settings: Map<String, Value>) -> Result<SortSpec> {
         match key.as_str() {
             "script" | "lang" | "params" | "type" => {}
             "nested_filter" | "nestedFilter" => spec.nested_filter = Some(value.clone()),
+            _ if value.is_null() => {}
             _ => spec.set(key, value)?,
         }
     }
@@ -412,5 +413,17 @@ mod tests {
         );
         let ordered = parse_sort(&json!([{"n": {"order": ["desc"], "missing": null}}])).unwrap();
         assert!(ordered[0].descending && ordered[0].missing == Missing::Last);
+    }
+
+    #[test]
+    fn nulls_set_nothing() {
+        let nulls = json!({"mode": null, "missing": null, "nested_path": null});
+        let by_script =
+            json!({"script": "1", "lang": "expression", "mode": null, "missing": null, "nested_path": null});
+        for sort in [json!({"n": nulls}), json!({"_script": by_script})] {
+            let spec = &parse_sort(&sort).unwrap()[0];
+            assert_eq!((&spec.mode, &spec.nested_path), (&None, &None), "{sort}");
+            assert_eq!(spec.missing, Missing::Last);
+        }
     }
 }
