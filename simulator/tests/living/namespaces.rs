@@ -4,6 +4,7 @@ use serde_json::json;
 
 use stuntdouble_simulator::{Addons, Clock, Profile, Simulator};
 
+use crate::client::client;
 use crate::cluster::{Cluster, owner, pod_spec};
 
 #[tokio::test]
@@ -125,9 +126,8 @@ async fn a_container_reads_the_token_of_its_account() {
     let token = &account["secrets"][0]["name"];
     assert_eq!(&created["spec"]["volumes"][0]["secret"]["secretName"], token);
     cluster.advance(5).await;
-    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let url = format!("{}/api/v1/namespaces/default/pods/reader/log", cluster.0.url());
-    let log = reqwest::get(url).await.unwrap().text().await.unwrap();
+    let log = client().get(url).send().await.unwrap().text().await.unwrap();
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines[0], "default");
     assert_eq!(lines[1].split('.').count(), 3);

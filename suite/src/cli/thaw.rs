@@ -44,7 +44,7 @@ impl Thaw for Simulators {
         Box::pin(async move {
             let simulator = start(profile.as_deref()).await?;
             let url = simulator.url();
-            let client = target::client(&target::Credentials::default()).map_err(|error| error.to_string())?;
+            let client = target::client(&url, &target::Credentials::default()).map_err(|error| error.to_string())?;
             let mut objects = state.objects;
             // Namespaces first: other objects need them.
             objects.sort_by_key(|object| object.value.get("kind").and_then(Value::as_str) != Some("Namespace"));

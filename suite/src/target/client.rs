@@ -23,8 +23,8 @@ pub(super) fn reason(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Creates a client with credentials.
-pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
+/// Creates a client for the server at `url` with credentials.
+pub(crate) fn client(url: &str, credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
     let failed = |error: reqwest::Error| TargetError::Client(reason(&error));
     // Fails if the same provider is already installed.
     let _installed = rustls::crypto::ring::default_provider().install_default();
@@ -37,6 +37,9 @@ pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, Targe
         .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
     if let Some(authorities) = &credentials.authorities {
         builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
+    } else if !url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:")) {
+        // Reading the system's certificates takes longer than a trial.
+        builder = builder.tls_certs_only([]);
     }
     if let Some(identity) = &credentials.identity {
         builder = builder.identity(reqwest::Identity::from_pem(identity).map_err(failed)?);

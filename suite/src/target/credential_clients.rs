@@ -72,7 +72,7 @@ impl CredentialClients {
             clients.insert(
                 credential,
                 CredentialClient {
-                    client: client(&credentials)?,
+                    client: client(base, &credentials)?,
                     authorization: authorization(&credentials)?,
                 },
             );

@@ -177,7 +177,7 @@ impl Target {
             base,
             via: None,
             agent: None,
-            client: client(credentials)?,
+            client: client(url, credentials)?,
             authorization: authorization(credentials)?,
             credential_clients,
             backend_address: None,

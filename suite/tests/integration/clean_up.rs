@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::left::{get, left};
-use crate::server::PROGRAM;
+use crate::server::{PROGRAM, client};
 use rstest::rstest;
 use stuntdouble_simulator::Simulator;
 
@@ -15,8 +15,6 @@ use stuntdouble_simulator::Simulator;
 #[case::with_a_volume("persistentvolumes")]
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
-    // Fails if another test has already installed the same provider.
-    drop(rustls::crypto::ring::default_provider().install_default());
     let server = Simulator::builder().bare(true).start().await.unwrap();
     let url = server.url();
     let filters = [
@@ -67,8 +65,6 @@ async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pod_that_probes_for_containers_has_the_label_of_the_run() {
-    // Fails if another test has already installed the same provider.
-    drop(rustls::crypto::ring::default_provider().install_default());
     let server = Simulator::builder().start().await.unwrap();
     let url = server.url();
     let run = Command::new(PROGRAM)
@@ -85,7 +81,7 @@ async fn the_pod_that_probes_for_containers_has_the_label_of_the_run() {
     assert!(run.status.success(), "{run:?}");
     let history =
         format!("{url}/api/v1/watch/namespaces/default/pods?labelSelector=stuntdouble-run%3Dtries&timeoutSeconds=1");
-    let history = reqwest::get(history).await.unwrap().text().await.unwrap();
+    let history = client().get(history).send().await.unwrap().text().await.unwrap();
     assert!(history.contains("\"name\":\"sd-process-"), "{history}");
     let pods = get(&url, "/api/v1/pods?labelSelector=stuntdouble-run%3Dtries").await;
     assert_eq!(pods["items"], serde_json::json!([]));

@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use stuntdouble_etcd::{Cluster, Fault, FaultyLink};
 use tokio::time::timeout;
 
 use crate::replica::{Replica, config_map, revision};
-use crate::server::PROGRAM;
+use crate::server::{PROGRAM, client};
 
 const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -24,13 +24,6 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 /// Time limit for another process to take over controllers, nodes and add-ons. It takes three seconds on an idle
 /// machine.
 const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Starts an etcd cluster. `None` if etcd is not installed.
-fn etcd(members: usize) -> Option<Cluster> {
-    // The HTTP client needs a TLS provider even for plain HTTP.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Cluster::start(members)
-}
 
 fn pair(etcd: &Cluster) -> (Replica, Replica) {
     let start = || Replica::start(&etcd.urls(), &["--bare"]);
@@ -43,7 +36,7 @@ async fn version(server: &Replica) -> u64 {
 
 #[tokio::test]
 async fn an_acknowledged_write_is_visible_on_all_processes_at_once() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let (one, two) = pair(&etcd);
     let mut watch = two.watch(OBJECTS, version(&two).await).await;
     let mut revisions = Vec::new();
@@ -70,7 +63,7 @@ async fn an_acknowledged_write_is_visible_on_all_processes_at_once() {
 
 #[tokio::test]
 async fn one_of_two_writers_on_two_processes_wins() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let (one, two) = pair(&etcd);
     let mut object = one.create(OBJECTS, config_map("contested", "0")).await;
     let path = format!("{OBJECTS}/contested");
@@ -96,7 +89,7 @@ async fn one_of_two_writers_on_two_processes_wins() {
 
 #[tokio::test]
 async fn no_address_or_port_is_allocated_twice() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let (one, two) = pair(&etcd);
     let service =
         |name: String| json!({"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}});
@@ -126,7 +119,7 @@ async fn no_address_or_port_is_allocated_twice() {
 
 #[tokio::test]
 async fn a_killed_process_loses_nothing_and_its_watches_resume_on_another() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let (one, two) = pair(&etcd);
     let start = version(&one).await;
     let mut revisions = Vec::new();
@@ -148,7 +141,7 @@ async fn a_killed_process_loses_nothing_and_its_watches_resume_on_another() {
 
 #[tokio::test]
 async fn a_watch_survives_a_restart_of_etcd() {
-    let Some(mut etcd) = etcd(1) else { return };
+    let Some(mut etcd) = Cluster::start(1) else { return };
     let (one, two) = pair(&etcd);
     let mut watch = two.watch(OBJECTS, version(&two).await).await;
     let mut revisions = Vec::new();
@@ -179,7 +172,7 @@ async fn a_watch_survives_a_restart_of_etcd() {
 }
 
 async fn compact(etcd: &Cluster, revision: u64) {
-    let compaction = Client::new()
+    let compaction = client()
         .post(format!("{}/v3/kv/compaction", etcd.urls()[0]))
         .json(&json!({"revision": revision.to_string()}));
     assert!(compaction.send().await.unwrap().status().is_success());
@@ -187,7 +180,7 @@ async fn compact(etcd: &Cluster, revision: u64) {
 
 #[tokio::test]
 async fn a_process_that_missed_compacted_changes_restarts_its_watches() {
-    let Some(mut etcd) = etcd(1) else { return };
+    let Some(mut etcd) = Cluster::start(1) else { return };
     let (one, two) = pair(&etcd);
     let first = revision(&one.create(OBJECTS, config_map("first", "")).await);
     let mut watch = two.watch(OBJECTS, first).await;
@@ -211,7 +204,7 @@ async fn a_process_that_missed_compacted_changes_restarts_its_watches() {
 
 #[tokio::test]
 async fn a_watch_from_before_a_compaction_is_gone() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let one = Replica::start(&etcd.urls(), &["--bare"]);
     let first = revision(&one.create(OBJECTS, config_map("first", "")).await);
     let second = revision(&one.create(OBJECTS, config_map("second", "")).await);
@@ -226,7 +219,7 @@ async fn a_watch_from_before_a_compaction_is_gone() {
 
 #[tokio::test]
 async fn a_cluster_of_three_survives_the_loss_of_one_member() {
-    let Some(mut etcd) = etcd(3) else { return };
+    let Some(mut etcd) = Cluster::start(3) else { return };
     let servers: Vec<Replica> = (0..3).map(|_| Replica::start(&etcd.urls(), &["--bare"])).collect();
     let start = version(&servers[0]).await;
     let mut revisions = Vec::new();
@@ -260,7 +253,7 @@ async fn a_cluster_of_three_survives_the_loss_of_one_member() {
 
 #[tokio::test]
 async fn a_closed_or_silent_connection_loses_and_repeats_no_write() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let link = FaultyLink::to(&etcd.urls()[0]);
     let one = Replica::start(&etcd.urls(), &["--bare"]);
     let two = Replica::start(&[link.url().to_owned()], &["--bare"]);
@@ -352,7 +345,7 @@ fn controller(name: &str) -> Value {
 
 #[tokio::test]
 async fn another_process_takes_over_the_controllers() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let controllers = "/api/v1/namespaces/default/replicationcontrollers";
     let start = || Replica::start(&etcd.urls(), &["--addons", "none", "--nodes", "1"]);
     let (one, two) = (start(), start());
@@ -371,7 +364,7 @@ async fn another_process_takes_over_the_controllers() {
 
 #[tokio::test]
 async fn a_paused_process_gives_up_the_controllers() {
-    let Some(etcd) = etcd(1) else { return };
+    let Some(etcd) = Cluster::start(1) else { return };
     let controllers = "/api/v1/namespaces/default/replicationcontrollers";
     let start = || Replica::start(&etcd.urls(), &["--addons", "none", "--nodes", "1"]);
     let (one, two) = (start(), start());

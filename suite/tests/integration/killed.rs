@@ -12,6 +12,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::killing::{Killed, Progress, kills, write_until_killed};
 use crate::sequence::Sequence;
+use crate::server::client;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ struct Writer {
 impl Writer {
     /// Writes until the server stops responding.
     async fn run(mut self, number: u64, seed: u64, url: String, progress: Arc<Progress>) -> Self {
-        let (client, mut sequence) = (Client::new(), Sequence(seed));
+        let (client, mut sequence) = (client(), Sequence(seed));
         for step in 0.. {
             let name = format!("w{number}-{}", sequence.below(NAMES));
             let known = self.objects.entry(name.clone()).or_default();
@@ -150,7 +151,7 @@ impl Seen {
     /// Resumes the watch after the last event, until an event at revision `end` or the end of the stream.
     async fn follow(&mut self, url: &str, end: u64) {
         let address = format!("{url}{OBJECTS}?watch=true&resourceVersion={}", self.last);
-        let Ok(mut response) = Client::new().get(address).send().await else {
+        let Ok(mut response) = client().get(address).send().await else {
             return;
         };
         let status = response.status();
@@ -170,7 +171,7 @@ impl Seen {
 
 /// Lists the objects. Returns the version of the list, too.
 async fn list(url: &str) -> (u64, BTreeMap<String, (u64, String)>) {
-    let list: Value = Client::new()
+    let list: Value = client()
         .get(format!("{url}{OBJECTS}"))
         .send()
         .await
@@ -238,7 +239,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
     let url = format!("http://{}", server.address());
     let (_, present) = list(&url).await;
     writers.iter_mut().for_each(|writer| writer.check(&present));
-    let marker = write(&Client::new(), &url, "marker", &None, Some(&"end".to_owned()))
+    let marker = write(&client(), &url, "marker", &None, Some(&"end".to_owned()))
         .await
         .unwrap();
     seen.follow(&url, revision(&marker)).await;

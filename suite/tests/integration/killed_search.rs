@@ -11,6 +11,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::killing::{Killed, Progress, kills, write_until_killed};
 use crate::sequence::Sequence;
+use crate::server::client;
 use reqwest::Client;
 use serde_json::{Value, json};
 
@@ -41,7 +42,7 @@ struct Writer(BTreeMap<(usize, String), Known>);
 impl Writer {
     /// Writes until the server stops responding.
     async fn run(mut self, number: u64, seed: u64, url: String, progress: Arc<Progress>) -> Self {
-        let (client, mut sequence) = (Client::new(), Sequence(seed));
+        let (client, mut sequence) = (client(), Sequence(seed));
         for step in 1.. {
             if sequence.below(15) == 0 && self.flush(&client, &url).await.is_none() {
                 break;
@@ -122,7 +123,7 @@ impl Writer {
 
     /// Compares the documents with what was acknowledged.
     async fn check(&mut self, url: &str) {
-        let client = Client::new();
+        let client = client();
         for ((index, name), known) in &mut self.0 {
             let url = format!("{url}/{}/t/{name}", INDICES[*index]);
             let found: Value = client.get(url).send().await.unwrap().json().await.unwrap();
@@ -159,7 +160,7 @@ async fn send(request: reqwest::RequestBuilder) -> Option<Value> {
 
 /// Counts the documents with a search.
 async fn count(url: &str) -> u64 {
-    let client = Client::new();
+    let client = client();
     send(client.post(format!("{url}/_refresh"))).await.unwrap();
     let counted = send(client.get(format!("{url}/_count"))).await.unwrap();
     counted["count"].as_u64().unwrap()
@@ -188,7 +189,7 @@ async fn nothing_synced_is_lost_and_versions_stay() {
             break;
         }
         if kill == 0 {
-            let client = Client::new();
+            let client = client();
             for (index, sync) in INDICES.into_iter().zip(["0", "-1"]) {
                 let settings = json!({"settings": {
                     "gateway.local.sync": sync, "number_of_shards": 2, "translog.flush_threshold_ops": 500,

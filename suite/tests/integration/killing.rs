@@ -29,8 +29,6 @@ pub(crate) struct Killed {
 impl Killed {
     /// Creates a command with `arguments` before `--data-dir`.
     pub(crate) fn new(arguments: &'static [&'static str]) -> Self {
-        // The HTTP client needs a TLS provider even for plain HTTP.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let directory = TempDir::new().unwrap();
         Self { arguments, directory }
     }

@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, path::Path, process::Command};
 
-use crate::server::PROGRAM;
+use crate::server::{PROGRAM, client};
 use base64::Engine;
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -49,7 +49,7 @@ async fn faulty(upstream: String, fault: Fault) -> String {
 async fn pass(upstream: String, fault: Fault, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
-    let client = reqwest::Client::new();
+    let client = client();
     let secrets = head.uri.path().contains("/secrets");
     let path = match fault {
         Fault::IgnoresQuery => head.uri.path().to_owned(),
@@ -87,7 +87,7 @@ async fn pass(upstream: String, fault: Fault, request: Request<Incoming>) -> Res
 
 /// Creates Secrets outside the run. Returns the texts that no report may contain.
 async fn plant(url: &str) -> Vec<String> {
-    let mut texts = Vec::new();
+    let (mut texts, client) = (Vec::new(), client());
     for number in 0..PLANTED {
         let value = format!("do-not-tell-{number}-anybody");
         let encoded = base64::engine::general_purpose::STANDARD.encode(&value);
@@ -98,7 +98,7 @@ async fn plant(url: &str) -> Vec<String> {
         });
         let namespace = if number % 2 == 0 { "default" } else { "kube-system" };
         let url = format!("{url}/api/v1/namespaces/{namespace}/secrets");
-        reqwest::Client::new().post(url).json(&secret).send().await.unwrap();
+        client.post(url).json(&secret).send().await.unwrap();
         texts.extend([value, encoded]);
     }
     texts
@@ -121,8 +121,6 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 #[case(Fault::FailsWithAll, &["secrets/read/pretty", "secrets/list/pretty", "secrets/create/new"])]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters: &[&str]) {
-    // Fails if another test has already installed the same provider.
-    drop(rustls::crypto::ring::default_provider().install_default());
     let server = Simulator::builder().bare(true).start().await.unwrap();
     create_namespace(&server.url()).await;
     let texts = plant(&server.url()).await;
@@ -173,8 +171,6 @@ async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters:
 /// Creates the namespace of half of the planted Secrets.
 async fn create_namespace(url: &str) {
     let namespace = json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "kube-system"}});
-    let request = reqwest::Client::new()
-        .post(format!("{url}/api/v1/namespaces"))
-        .json(&namespace);
+    let request = client().post(format!("{url}/api/v1/namespaces")).json(&namespace);
     request.send().await.unwrap();
 }

@@ -1,12 +1,13 @@
 //! Objects that runs left on a server.
 
+use crate::server::client;
 use serde_json::Value;
 
 /// Prefix of the names of a run's objects, and their label.
 const OURS: (&str, &str) = ("sd-", "stuntdouble-run");
 
 pub(crate) async fn get(url: &str, path: &str) -> Value {
-    let answer = reqwest::get(format!("{url}{path}")).await.unwrap();
+    let answer = client().get(format!("{url}{path}")).send().await.unwrap();
     answer.json().await.unwrap()
 }
 

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use reqwest::{Client, Method, Response};
+use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::server::{PROGRAM, Server};
+use crate::server::{PROGRAM, Server, client};
 
 /// A running server over an etcd cluster. Dropping it kills it (SIGKILL).
 pub(crate) struct Replica(Server);
@@ -31,7 +31,7 @@ impl Replica {
     }
 
     pub(crate) async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Response {
-        let mut request = Client::new().request(method, format!("{}{path}", self.url()));
+        let mut request = client().request(method, format!("{}{path}", self.url()));
         if let Some(body) = body {
             request = request.json(&body);
         }

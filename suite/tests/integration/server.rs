@@ -14,6 +14,13 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// Creates a client for plain HTTP. Reading the system's certificates would take longer than most requests.
+pub(crate) fn client() -> reqwest::Client {
+    // Even a client for plain HTTP needs a TLS provider. Fails if the same one is already installed.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().tls_certs_only([]).build().unwrap()
+}
+
 /// A server process. Dropping it kills it.
 pub(crate) struct Server {
     pub(crate) process: Child,

@@ -41,9 +41,9 @@ const HOP_BY_HOP: [&str; 3] = ["transfer-encoding", "content-length", "connectio
 
 pub(crate) type ProxyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// One client for all proxies: creating a client takes longer than a trial.
+/// One client for all proxies, for plain HTTP only.
 static CLIENT: LazyLock<reqwest::Result<reqwest::Client>> = LazyLock::new(|| {
-    let client = reqwest::Client::builder().no_proxy();
+    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]);
     client.redirect(reqwest::redirect::Policy::none()).build()
 });
 
