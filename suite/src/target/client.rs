@@ -37,7 +37,7 @@ pub(crate) fn client(url: &str, credentials: &Credentials) -> Result<reqwest::Cl
         .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
     if let Some(authorities) = &credentials.authorities {
         builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
-    } else if !url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:")) {
+    } else if !url::Url::parse(url).is_ok_and(|url| url.scheme() == "https") {
         // Reading the system's certificates takes longer than a trial.
         builder = builder.tls_certs_only([]);
     }

@@ -283,7 +283,6 @@ async fn a_closed_or_silent_connection_loses_and_repeats_no_write() {
 
 #[tokio::test]
 async fn servers_over_etcd_with_tls_show_a_certificate() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let Some(etcd) = Cluster::start_secure(1) else { return };
     let files = etcd.certificates().unwrap();
     let [authority, certificate, key] = [&files.authority, &files.client, &files.client_key];

@@ -36,20 +36,25 @@ enum Fault {
 async fn faulty(upstream: String, fault: Fault) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
+    let client = client();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let upstream = upstream.clone();
-            let service = service_fn(move |request| pass(upstream.clone(), fault, request));
+            let (client, upstream) = (client.clone(), upstream.clone());
+            let service = service_fn(move |request| pass(client.clone(), upstream.clone(), fault, request));
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
     format!("http://{address}")
 }
 
-async fn pass(upstream: String, fault: Fault, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn pass(
+    client: reqwest::Client,
+    upstream: String,
+    fault: Fault,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
-    let client = client();
     let secrets = head.uri.path().contains("/secrets");
     let path = match fault {
         Fault::IgnoresQuery => head.uri.path().to_owned(),

@@ -260,12 +260,12 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let mut removed = Vec::new();
     for action in actions {
         // The name of an index has no comma.
-        let named = match action.index.contains(',') {
-            true => return Err(SearchError::index_missing(&action.index)),
-            false => shared
-                .cluster
-                .allowed(&action.index, Expand::MATCHED, Block::Metadata)?,
-        };
+        if action.index.contains(',') {
+            return Err(SearchError::index_missing(&action.index));
+        }
+        let named = shared
+            .cluster
+            .allowed(&action.index, Expand::MATCHED, Block::Metadata)?;
         if !action.adds {
             removed.push(action.alias.clone());
             for index in named {

@@ -8,6 +8,11 @@ use crate::error::{Result, SearchError};
 use crate::json::{java_text, number_of};
 use crate::sizes::{byte_size, size};
 
+/// Returns the name of the type in the definition of a field.
+pub(super) fn type_of(definition: &Map<String, Value>) -> Option<String> {
+    definition.get("type").filter(|kind| !kind.is_null()).map(java_text)
+}
+
 /// The setting `index` of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Indexing {
@@ -126,7 +131,7 @@ impl FieldType {
     /// # Errors
     /// An unknown type or an invalid setting.
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
-        let type_name = definition.get("type").filter(|kind| !kind.is_null()).map(java_text);
+        let type_name = type_of(definition);
         let type_name = type_name.as_deref().unwrap_or("string");
         let kind = Kind::named(type_name).ok_or_else(|| {
             SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]"))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Kind;
 use super::contexts::Contexts;
-use super::field::{FieldType, Indexing, truth};
+use super::field::{FieldType, Indexing, truth, type_of};
 use super::point_fields;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
@@ -252,7 +252,7 @@ impl ObjectNode {
                     )));
                 }
             };
-            let kind = definition.get("type").filter(|kind| !kind.is_null()).map(java_text);
+            let kind = type_of(definition);
             let kind = kind.as_deref();
             let is_object = matches!(kind, Some("object" | "nested"))
                 || kind.is_none()
