@@ -183,6 +183,7 @@ pub(crate) fn index_document(
     parameters: WriteParameters<'_>,
     source: &[u8],
 ) -> Result<Indexed> {
+    shared.cluster.check_blocks(&[], Block::Write)?;
     let own = shared.cluster.index_for_types(index, &[type_name])?;
     prepare(shared, (own, index), type_name, id, parameters, source)?.write(shared, source)
 }

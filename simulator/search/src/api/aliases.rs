@@ -105,7 +105,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
     let definition = definition.alias();
     let named = shared.cluster.named(indices, Expand::MATCHED)?;
     check(shared, named.first().map_or(indices, |index| &index.name), alias)?;
-    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+    shared.cluster.check_blocks(&named, Block::Metadata)?;
     named
         .iter()
         .try_for_each(|index| index.check_alias(&shared.cluster, alias, &definition))?;
@@ -256,6 +256,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     }
     let problems: Vec<String> = actions.iter().flat_map(AliasAction::problems).collect();
     SearchError::validated(&problems)?;
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
     let mut planned = Vec::new();
     let mut removed = Vec::new();
     for action in actions {

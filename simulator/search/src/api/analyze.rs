@@ -21,7 +21,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         return Err(SearchError::illegal("text is missing"));
     }
     let named = index.map(|index| shared.cluster.single(index)).transpose()?;
-    named.iter().try_for_each(|index| index.check_block(Block::Read))?;
+    shared.cluster.check_blocks(named.as_slice(), Block::Read)?;
     let mapping = named.as_ref().map(|index| index.mapping());
     let settings = mapping.as_ref().and_then(|mapping| mapping.analysis());
     let field = request.param("field").and_then(|field| mapping.as_ref()?.field(field));

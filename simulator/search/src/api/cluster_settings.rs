@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::cluster::{Rule, rule_of};
+use crate::cluster::{Block, Rule, only_read_only, rule_of};
 use crate::error::{Result, SearchError};
 use crate::json::{self, leaves};
 use crate::rest::{Answer, RestRequest};
@@ -95,12 +95,11 @@ fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
 
 /// `GET|PUT /_cluster/settings`.
 ///
-/// Settings are stored and returned. Only `indices.ttl.interval` has an effect.
+/// Settings are stored and returned. Only `indices.ttl.interval` and `cluster.blocks.read_only` have an effect.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     let flat = request.flag("flat_settings");
-    let mut known = shared.cluster.settings.write();
-    let [persistent, transient] = &mut *known;
     if request.method != http::Method::PUT {
+        let [persistent, transient] = &*shared.cluster.settings.read();
         return Ok(Answer::ok(json!({
             "persistent": show_settings(persistent, flat),
             "transient": show_settings(transient, flat),
@@ -123,6 +122,11 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
     if sections.iter().all(Option::is_none) {
         return Err(SearchError::validation("no settings to update"));
     }
+    if !only_read_only(sections.iter().flatten().flat_map(BTreeMap::keys)) {
+        shared.cluster.check_blocks(&[], Block::Metadata)?;
+    }
+    let mut known = shared.cluster.settings.write();
+    let [persistent, transient] = &mut *known;
     let mut response = json!({"acknowledged": request.acknowledged()?});
     for ((section, known), fresh) in [("persistent", persistent), ("transient", transient)]
         .into_iter()

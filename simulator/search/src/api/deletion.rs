@@ -47,7 +47,7 @@ pub(crate) fn delete_by_query(
     let expand = request.expand_or(Expand::MATCHED)?;
     let named = shared.cluster.named(indices, expand)?;
     check_open(&named)?;
-    named.iter().try_for_each(|index| index.check_block(Block::Write))?;
+    shared.cluster.check_blocks(&named, Block::Write)?;
     refresh(&named)?;
     let routing = shared
         .cluster

@@ -142,8 +142,9 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
     if named.is_empty() {
         named = shared.cluster.indices();
     }
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
     if !fresh.only_unblock() {
-        named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
+        shared.cluster.check_blocks(&named, Block::Metadata)?;
     }
     if fresh.get("index.number_of_shards").is_some() {
         return Err(SearchError::illegal("can't change the number of shards for an index"));

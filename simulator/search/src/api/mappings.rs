@@ -61,6 +61,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     if json::derivable(source).is_err() {
         return Err(SearchError::null_pointer());
     }
+    shared.cluster.check_blocks(&named, Block::Metadata)?;
     let failed = |error: SearchError| SearchError::parse("Failed to parse content to map").caused_by(error);
     let body = json::members(source).map_err(failed)?;
     if body.is_empty() {
@@ -73,7 +74,6 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     if named.is_empty() {
         return Err(SearchError::new(500, "NoSuchElementException", "null"));
     }
-    named.iter().try_for_each(|index| index.check_block(Block::Metadata))?;
     let body = Value::Object(body);
     for index in &named {
         // Flushes first: operations in the translog must not be replayed under the new mapping, which may refuse

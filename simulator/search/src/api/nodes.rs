@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::human;
 use super::process::Process;
-use crate::cluster::{BUILD, Breakdown, JVM, JVM_BUILD, VERSION, address, id_of, sections};
+use crate::cluster::{BUILD, Block, Breakdown, JVM, JVM_BUILD, VERSION, address, id_of, sections};
 use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -308,7 +308,8 @@ pub(crate) fn hot_threads(shared: &Shared, nodes: Option<&str>) -> Answer {
 }
 
 /// `GET /_cluster/pending_tasks`: always empty.
-pub(crate) fn pending_tasks(request: &RestRequest) -> Result<Answer> {
+pub(crate) fn pending_tasks(shared: &Shared, request: &RestRequest) -> Result<Answer> {
     request.check_duration("master_timeout")?;
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
     Ok(Answer::ok(json!({"tasks": []})))
 }

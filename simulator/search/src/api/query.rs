@@ -137,7 +137,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
     let targets = shared.cluster.resolve(indices, expand)?;
     let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
     check_open(&indices)?;
-    indices.iter().try_for_each(|index| index.check_block(Block::Read))?;
+    shared.cluster.check_blocks(&indices, Block::Read)?;
     let wanted = validated_request(shared, request, types).and_then(|wanted| {
         wanted.query.check(&request.budget)?;
         Ok(wanted)

@@ -3,11 +3,21 @@
 use http::Method;
 use serde_json::json;
 
+use crate::cluster::Block;
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// Handles a request below `/_snapshot`. `None` if the path is not one of the API.
-pub(crate) fn handle(request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
+pub(crate) fn handle(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
+    let handled = without_block(request, path);
+    if !matches!(handled, Ok(None)) {
+        shared.cluster.check_blocks(&[], Block::Metadata)?;
+    }
+    handled
+}
+
+fn without_block(request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
     let missing = |names: &str| {
         let name = names.split(',').next().unwrap_or_default();
         Err(SearchError::new(

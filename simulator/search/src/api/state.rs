@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::indices::settings_json;
-use crate::cluster::{Expand, Index, id_of};
+use crate::cluster::{Block, Expand, Index, id_of};
 use crate::error::{Result, SearchError};
 use crate::json::{camel_case, is_scalar};
 use crate::rest::{Answer, RestRequest};
@@ -90,6 +90,7 @@ pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> 
     commands
         .iter()
         .try_for_each(|(name, settings)| check_command(name, settings))?;
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
     for (_, settings) in commands {
         let nodes = ["node", "from_node", "to_node"].map(|key| settings.get(key).and_then(Value::as_str));
         for node in nodes.into_iter().flatten() {
@@ -134,17 +135,7 @@ fn sections(
         state.insert("master_node".to_owned(), json!(id_of(0)));
     }
     if wants("blocks") {
-        let closed = json!({"description": "index closed", "retryable": false, "levels": ["read", "write"]});
-        let indices = shared.cluster.indices().into_iter().filter(|index| index.is_closed());
-        let indices: Map<String, Value> = indices
-            .map(|index| (index.name.clone(), json!({"4": closed})))
-            .collect();
-        let blocks = if indices.is_empty() {
-            json!({})
-        } else {
-            json!({"indices": indices})
-        };
-        state.insert("blocks".to_owned(), blocks);
+        state.insert("blocks".to_owned(), shared.cluster.describe_blocks());
     }
     if wants("nodes") {
         state.insert("nodes".to_owned(), shared.cluster.node_addresses().into());

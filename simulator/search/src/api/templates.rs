@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::cluster::Template;
+use crate::cluster::{Block, Template};
 use crate::error::{Result, SearchError};
 use crate::json;
 use crate::pattern;
@@ -25,6 +25,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
         }
     }
     let template = Template::parse(&body)?;
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
     check(name, &template.pattern)?;
     let mut templates = shared.cluster.templates.write();
     if request.flag("create") && templates.contains_key(name) {
@@ -78,6 +79,7 @@ fn check(name: &str, pattern: &str) -> Result<()> {
 /// `GET /_template[/name]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, wanted: Option<&str>) -> Result<Answer> {
     request.check_duration("master_timeout")?;
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
     let templates = shared.cluster.templates.read();
     let response: Map<String, Value> = templates
         .iter()
@@ -89,20 +91,19 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, wanted: Option<&str>) 
 }
 
 /// `HEAD /_template/name`.
-pub(crate) fn exists(shared: &Shared, wanted: &str) -> Answer {
-    Answer::exists(
-        shared
-            .cluster
-            .templates
-            .read()
-            .keys()
-            .any(|name| wanted.split(',').any(|wanted| pattern::matches(wanted, name))),
-    )
+pub(crate) fn exists(shared: &Shared, wanted: &str) -> Result<Answer> {
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
+    let templates = shared.cluster.templates.read();
+    let mut names = templates.keys();
+    Ok(Answer::exists(names.any(|name| {
+        wanted.split(',').any(|wanted| pattern::matches(wanted, name))
+    })))
 }
 
 /// `DELETE /_template/name`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, wanted: &str) -> Result<Answer> {
     request.check_duration("master_timeout")?;
+    shared.cluster.check_blocks(&[], Block::Metadata)?;
     let mut found = false;
     shared.cluster.templates.write().retain(|name, _| {
         let removed = pattern::matches(wanted, name);

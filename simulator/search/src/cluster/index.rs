@@ -11,9 +11,10 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value};
 
 use super::alias::Alias;
+use super::blocks::{self, Block};
 use super::refresh::refresh;
 use super::schedule::Schedule;
-use crate::cluster::{Block, Cluster, Settings};
+use crate::cluster::{Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Encoded, ParsedDocument, Shard, VersionType, View, Written, read};
@@ -145,9 +146,9 @@ impl Index {
         self.settings.read().number("index.number_of_replicas", 1)
     }
 
-    /// Fails if a setting blocks operations of a kind.
-    pub(crate) fn check_block(&self, block: Block) -> Result<()> {
-        self.settings.read().check_block(block)
+    /// Fails if a setting of the index blocks an operation.
+    pub(crate) fn check_block(&self, operation: Block) -> Result<()> {
+        blocks::check(self.settings.read().blocks(), operation)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -7,6 +7,7 @@
 
 mod alias;
 mod alias_routing;
+mod blocks;
 mod gateway;
 mod index;
 mod index_gateway;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
+use self::blocks::{BlockSetting, CLOSED, READ_ONLY};
 use crate::durable::DataDirectory;
 use crate::error::{Result, SearchError};
 use crate::json;
@@ -34,13 +36,14 @@ use crate::query::Documents;
 use crate::ties::object_in_hash_order;
 
 pub(crate) use alias::{Alias, same_as_index};
+pub(crate) use blocks::{Block, only_read_only};
 pub use gateway::DataDirectorySummary;
 pub(crate) use index::Index;
 pub(crate) use names::{Expand, check_open, check_wildcards, resolve};
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
 pub(crate) use refresh::refresh;
 pub(crate) use rule::{Rule, rule_of};
-pub(crate) use settings::{Block, Settings};
+pub(crate) use settings::Settings;
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};
 pub(crate) use template::{Template, merge};
 
@@ -146,11 +149,43 @@ impl Cluster {
         self.indices.read().get(name).cloned()
     }
 
+    /// Fails if a setting of the cluster or of one of these indices blocks an operation.
+    pub(crate) fn check_blocks(&self, indices: &[Arc<Index>], operation: Block) -> Result<()> {
+        let of_indices = indices.iter().flat_map(|index| index.settings.read().blocks());
+        blocks::check(self.block().into_iter().chain(of_indices), operation)
+    }
+
+    /// Returns the block of the cluster, if it is read-only.
+    fn block(&self) -> Option<&'static BlockSetting> {
+        let settings = self.settings.read();
+        let mut values = settings.iter().filter_map(|settings| settings.get(READ_ONLY.name));
+        values.any(|value| json::is_set(value)).then_some(&READ_ONLY)
+    }
+
+    /// Describes the blocks of the cluster and of its indices.
+    pub(crate) fn describe_blocks(&self) -> Value {
+        let mut of_indices = Map::new();
+        for index in self.indices() {
+            let closed = index.is_closed().then_some(&CLOSED);
+            let described = blocks::describe(closed.into_iter().chain(index.settings.read().blocks()));
+            if !described.is_empty() {
+                of_indices.insert(index.name.clone(), described.into());
+            }
+        }
+        let sections = [("global", blocks::describe(self.block())), ("indices", of_indices)];
+        let shown = sections.into_iter().filter(|(_, blocks)| !blocks.is_empty());
+        shown
+            .map(|(name, blocks)| (name.to_owned(), blocks.into()))
+            .collect::<Map<_, _>>()
+            .into()
+    }
+
     /// Returns the index for a write to an index or an alias. Creates the index if there is none.
     ///
     /// # Errors
     /// A closed or blocked index, or an alias of several indices.
     pub(crate) fn index_for_write(&self, name: &str) -> Result<Arc<Index>> {
+        self.check_blocks(&[], Block::Write)?;
         let index = self.index_for_types(name, &[])?;
         index.check_block(Block::Write)?;
         Ok(index)
@@ -193,6 +228,7 @@ impl Cluster {
     /// # Errors
     /// A name that is taken or invalid, too many indices, invalid settings or mappings.
     pub(crate) fn create(&self, name: &str, body: Option<&Value>) -> Result<Arc<Index>> {
+        self.check_blocks(self.index(name).as_slice(), Block::Metadata)?;
         names::check(name)?;
         if self.index(name).is_some() {
             return Err(SearchError::new(

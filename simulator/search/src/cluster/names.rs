@@ -110,8 +110,9 @@ impl Cluster {
     /// index means all indices.
     ///
     /// # Errors
-    /// A setting of an index blocks the operation.
+    /// A setting of the cluster or of an index blocks the operation.
     pub(crate) fn broadcast(&self, expression: &str, expand: Expand, operation: Block) -> Result<Vec<Arc<Index>>> {
+        self.check_blocks(&[], operation)?;
         let mut named = self.allowed(expression, expand, operation)?;
         if named.is_empty() {
             return self.allowed("", Expand::SHARDS, operation);
@@ -123,10 +124,10 @@ impl Cluster {
     /// Resolves an index expression for an operation.
     ///
     /// # Errors
-    /// A setting of an index blocks the operation.
+    /// A setting of the cluster or of an index blocks the operation.
     pub(crate) fn allowed(&self, expression: &str, expand: Expand, operation: Block) -> Result<Vec<Arc<Index>>> {
         let named = self.named(expression, expand)?;
-        named.iter().try_for_each(|index| index.check_block(operation))?;
+        self.check_blocks(&named, operation)?;
         Ok(named)
     }
 

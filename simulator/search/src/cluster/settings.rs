@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::blocks::{self, BlockSetting};
 use super::rule::{Rule, rule_of};
 use crate::analysis::check_analysis;
 use crate::durations::duration;
@@ -84,29 +85,6 @@ fn dynamic(name: &str) -> Option<Rule> {
     rule_of(&DYNAMIC, name.strip_prefix("index.").unwrap_or(name))
 }
 
-/// Operations that an index setting can block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Block {
-    /// Searches and reads of documents.
-    Read,
-    /// Writes of documents.
-    Write,
-    /// Changes of settings, mappings, aliases, warmers and the index itself.
-    Metadata,
-}
-
-/// Settings that block operations: name, number and description of the block, blocked operations.
-const BLOCKS: [(&str, &str, &[Block]); 4] = [
-    (
-        "index.blocks.read_only",
-        "5/index read-only (api)",
-        &[Block::Write, Block::Metadata],
-    ),
-    ("index.blocks.read", "7/index read (api)", &[Block::Read]),
-    ("index.blocks.write", "8/index write (api)", &[Block::Write]),
-    ("index.blocks.metadata", "9/index metadata (api)", &[Block::Metadata]),
-];
-
 /// Maximum number of shards of an index.
 const MAX_SHARDS: u32 = 1_024;
 
@@ -139,7 +117,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Lets the blocks have no effect.
     pub(super) fn ignore_blocks(&mut self) {
-        let blocks = BLOCKS.iter().map(|(name, ..)| (*name).to_owned());
+        let blocks = blocks::OF_INDEX.iter().map(|block| block.name.to_owned());
         self.inert = blocks.filter(|name| self.flat.contains_key(name)).collect();
     }
 
@@ -273,21 +251,12 @@ impl Settings {
         Ok(())
     }
 
-    /// Fails if a setting blocks operations of a kind.
-    pub(super) fn check_block(&self, block: Block) -> Result<()> {
-        let set = BLOCKS
+    /// Returns the blocks that are in effect.
+    pub(super) fn blocks(&self) -> Vec<&'static BlockSetting> {
+        let set = blocks::OF_INDEX
             .iter()
-            .filter(|(name, _, blocked)| blocked.contains(&block) && self.get(name).is_some_and(is_set))
-            .filter(|(name, ..)| !self.inert.contains(*name));
-        let reasons: String = set.map(|(_, reason, _)| format!("[FORBIDDEN/{reason}];")).collect();
-        if reasons.is_empty() {
-            return Ok(());
-        }
-        Err(SearchError::new(
-            403,
-            "ClusterBlockException",
-            format!("blocked by: {reasons}"),
-        ))
+            .filter(|block| self.get(block.name).is_some_and(is_set));
+        set.filter(|block| !self.inert.contains(block.name)).collect()
     }
 
     pub(crate) fn set_default(&mut self, name: &str, value: &str) {

@@ -296,7 +296,7 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
         (_, ["_cluster", "stats"] | ["_cluster", "stats", "nodes", _]) if get => cluster::stats(shared, request),
         (&Method::POST, ["_cluster", "reroute"]) => state::reroute(shared, request)?,
         (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster_settings::settings(shared, request)?,
-        (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
+        (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(shared, request)?,
         (_, ["_cluster", "nodes", "hot_threads" | "hotthreads"] | ["_nodes", "hot_threads" | "hotthreads"]) if get => {
             nodes::hot_threads(shared, None)
         }
@@ -322,11 +322,11 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
         }
         (&Method::GET, ["_template"]) => templates::get(shared, request, request.param("name"))?,
         (&Method::GET, ["_template", name]) => templates::get(shared, request, Some(name))?,
-        (&Method::HEAD, ["_template", name]) => templates::exists(shared, name),
+        (&Method::HEAD, ["_template", name]) => templates::exists(shared, name)?,
         (&Method::PUT | &Method::POST, ["_template", name]) => templates::put(shared, request, name)?,
         (&Method::DELETE, ["_template", name]) => templates::delete(shared, request, name)?,
         (&Method::DELETE, ["_all"]) => indices::delete(shared, request, "_all")?,
-        (_, ["_snapshot", below @ ..]) => return snapshots::handle(request, below),
+        (_, ["_snapshot", below @ ..]) => return snapshots::handle(shared, request, below),
         _ => return Ok(None),
     };
     Ok(Some(answer))

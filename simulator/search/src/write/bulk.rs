@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use self::line::{Line, Meta, Text};
 use super::{Prepared, WriteParameters, delete_document, prepare, update, update_problems};
-use crate::cluster::Index;
+use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError, problems};
 use crate::index::{Condition, VersionType, Written};
 use crate::json;
@@ -286,6 +286,7 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
 /// # Errors
 /// An alias of several indices.
 fn indices<'a>(shared: &Shared, actions: &'a [Action<'_>]) -> Result<Indices<'a>> {
+    shared.cluster.check_blocks(&[], Block::Write)?;
     let mut types: Vec<(&str, Vec<&str>)> = Vec::new();
     for action in actions {
         match types.iter_mut().find(|(index, _)| *index == action.index) {

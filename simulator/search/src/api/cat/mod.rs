@@ -41,6 +41,9 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Opt
     if !matches!(page, "aliases" | "count" | "health" | "recovery") {
         request.check_duration("master_timeout")?;
     }
+    if matches!(page, "pending_tasks" | "shards") {
+        shared.cluster.check_blocks(&[], Block::Metadata)?;
+    }
     let expression = names.or(request.param("index")).unwrap_or("");
     let broadcast = |expand, operation| shared.cluster.broadcast(expression, expand, operation);
     let table = match page {
