@@ -112,21 +112,21 @@ impl KindFile {
         kind: &Kind,
         sets: &CaseSets,
         namesakes: &Namesakes,
-    ) -> Result<Vec<Operation>, CatalogError> {
+    ) -> Result<Vec<(Operation, Vec<CaseData>)>, CatalogError> {
         let reached = self.reached.clone();
         let documented = !self.beside;
         let disturbs = self.disturbs;
         std::mem::take(&mut self.operations)
             .into_iter()
             .map(|entry| {
-                let mut operation = entry.operation(file, kind, reached.as_ref(), sets, namesakes)?;
+                let (mut operation, mut cases) = entry.operation(file, kind, reached.as_ref(), sets, namesakes)?;
                 operation.documented = documented;
                 if disturbs {
-                    for case in operation.cases.iter_mut().filter(|case| !case.given.is_empty()) {
+                    for case in cases.iter_mut().filter(|case| !case.given.is_empty()) {
                         case.needs.push(Need::ClusterObjects);
                     }
                 }
-                Ok(operation)
+                Ok((operation, cases))
             })
             .collect()
     }
@@ -140,7 +140,7 @@ impl OperationEntry {
         reached: Option<&Reached>,
         sets: &CaseSets,
         namesakes: &Namesakes,
-    ) -> Result<Operation, CatalogError> {
+    ) -> Result<(Operation, Vec<CaseData>), CatalogError> {
         let not_a_request = || malformed(file, format!("{:?} is not METHOD PATH", self.request));
         let (method, path) = self.request.split_once(' ').ok_or_else(not_a_request)?;
         let method: Method = method.parse().map_err(|_| not_a_request())?;
@@ -183,7 +183,7 @@ impl OperationEntry {
             .result
             .as_deref()
             .and_then(|name| result_type(name, self.result_version.as_deref(), kind));
-        Ok(Operation {
+        let operation = Operation {
             path: path.to_owned(),
             id: self.id,
             method,
@@ -192,8 +192,8 @@ impl OperationEntry {
             source: self.source,
             pending: self.pending,
             documented: true,
-            cases,
-        })
+        };
+        Ok((operation, cases))
     }
 }
 

@@ -118,10 +118,10 @@ impl Catalog {
             sample,
             controlled: file.controlled,
         });
-        for operation in file.operations(path, &kind, sets, namesakes)? {
+        for (operation, cases) in file.operations(path, &kind, sets, namesakes)? {
             let operation = Arc::new(operation);
             self.operations += usize::from(operation.documented);
-            for data in &operation.cases {
+            for data in cases {
                 let case = self.case(path, &kind, &operation, data, &file.statements)?;
                 if !ids.insert(case.id.clone()) {
                     return Err(malformed(path, format!("duplicate case {}", case.id)));
@@ -137,7 +137,7 @@ impl Catalog {
         file: &str,
         kind: &Arc<Kind>,
         operation: &Arc<Operation>,
-        data: &CaseData,
+        data: CaseData,
         of_kind: &[String],
     ) -> Result<Case, CatalogError> {
         let words = [&kind.group, &kind.plural, &operation.id, &data.id];
@@ -167,9 +167,9 @@ impl Catalog {
             id,
             kind: Arc::clone(kind),
             operation: Arc::clone(operation),
-            data: Arc::new(data.clone()),
             described: Arc::default(),
             requirement: data.requirement.replace("{kind}", &kind.name),
+            data: Arc::new(data),
             statements: found,
             source,
         })
@@ -197,7 +197,6 @@ impl Catalog {
             source: "1: Logging add-on access".to_owned(),
             pending: None,
             documented: false,
-            cases: Vec::new(),
         });
         for (name, query) in super::logs::queries()? {
             let text = query.query.first().map(|(_, q)| q.clone()).unwrap_or_default();
@@ -210,7 +209,7 @@ impl Catalog {
                 None => format!("The query {text} is refused."),
             };
             let data = CaseData::of_log_query(name, requirement, needs, query);
-            self.cases.push(self.case(FILE, &kind, &operation, &data, &[])?);
+            self.cases.push(self.case(FILE, &kind, &operation, data, &[])?);
         }
         Ok(())
     }

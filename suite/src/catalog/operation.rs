@@ -4,7 +4,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CaseData, Part};
+use super::Part;
 
 /// Scope of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,8 +109,6 @@ pub struct Operation {
     pub pending: Option<String>,
     /// Whether it is one of the documented operations.
     pub documented: bool,
-    /// Cases.
-    pub cases: Vec<CaseData>,
 }
 
 impl Operation {
