@@ -50,10 +50,14 @@ summary_of() {
   grep -E '^(error: [0-9]+ targets? failed|    `-p )' "$log" || true
 }
 
+# The clients are fetched meanwhile: that waits for the network, not for the processor.
+ci/clients/install.sh >"$logs/install.log" 2>&1 &
+installing=$!
 step format cargo fmt --all --check
 step lints cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
-ci/clients/install.sh
+wait "$installing"
+cat "$logs/install.log"
 step tests cargo test --workspace --locked --no-fail-fast
 step 'durable store' ci/stores.sh durable
 step clients ci/clients/elasticsearch.sh ci/clients/run.sh
