@@ -18,8 +18,6 @@ use crate::target::Target;
 
 /// Time limit of a trial, including its set-up.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(300);
-/// Time limit for removing the objects that a trial created.
-const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of attempts of a request that conflicts with another client's write.
 const MAX_CONFLICT_ATTEMPTS: usize = 5;
 /// Maximum number of attempts of a trial whose watch starts at a version that the target no longer keeps, or falls
@@ -117,10 +115,10 @@ impl Trial {
         let environment =
             Environment::new(&target, run, &self.case, stem, namespaces).with_wait_for_controllers(number > 0);
         let result = tokio::time::timeout(TRIAL_TIMEOUT, self.run_checks(&environment)).await;
-        let removed = tokio::time::timeout(CLEANUP_TIMEOUT, environment.remove()).await;
+        let is_clean = environment.remove().await;
         drop(environment);
         let error = session.end().await;
-        if removed == Ok(true) {
+        if is_clean {
             lease.release();
         }
         match (result, error) {

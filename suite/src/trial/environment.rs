@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::time::timeout_at;
 
 use super::environment_error::EnvironmentError;
-use super::run::{LABEL, Run, deletion, remove_all};
+use super::run::{LABEL, Run, remove_all, removed};
 use super::state::{State, TestObject};
 use crate::catalog::{Case, Level, Part, Scope};
 use crate::check::{Answer, Mismatch, WrittenObjects, contains, is_later, number};
@@ -28,6 +29,8 @@ const POD_CREATORS: [(&str, &str); 5] = [
     ("/apis/extensions/v1beta1", "jobs"),
     ("/api/v1", "replicationcontrollers"),
 ];
+/// Time limit for the removal of the objects of a trial, after which the run removes them at its end.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of set-up requests that a failure shows.
 const MAX_STEPS: usize = 20;
 
@@ -92,8 +95,10 @@ impl<'a> Environment<'a> {
         self.waits_for_controllers
     }
 
-    /// Removes the objects that the trial created. Returns whether all of them are gone.
+    /// Removes the objects that the trial created. Returns whether all of them are gone. If not, the run removes them at
+    /// its end.
     pub(super) async fn remove(&self) -> bool {
+        let until = tokio::time::Instant::now() + REMOVAL_TIMEOUT;
         let mut paths = self.lock().generated.clone();
         paths.extend(
             self.case
@@ -102,7 +107,7 @@ impl<'a> Environment<'a> {
                 .keys()
                 .filter_map(|letter| self.path_of(letter).ok()),
         );
-        let mut clean = true;
+        let mut left = Vec::new();
         for path in paths {
             // The run removes namespaces at its end.
             if let Some(namespace) = path
@@ -111,12 +116,13 @@ impl<'a> Environment<'a> {
             {
                 self.run.adopt(self.target, namespace);
             }
-            let gone = |answer: Answer| answer.status == 404 || (200..300).contains(&answer.status);
-            clean &= self.target.send(&deletion(path)).await.is_ok_and(gone);
+            if timeout_at(until, removed(self.target, &path)).await != Ok(true) {
+                left.push(path);
+            }
         }
-        if self.case.data.needs_full_cluster() {
-            self.remove_pods().await;
-        }
+        let without_pods = !self.case.data.needs_full_cluster() || timeout_at(until, self.remove_pods()).await.is_ok();
+        let clean = left.is_empty() && without_pods;
+        self.run.leave(self.target, left);
         clean
     }
 

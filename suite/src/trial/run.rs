@@ -5,12 +5,13 @@
 //!
 //! Limits: namespaces that the target does not delete in time are reported, not forced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
@@ -43,6 +44,8 @@ pub struct Run {
     free: Mutex<BTreeMap<String, Vec<String>>>,
     /// Namespaces that the run created and has not removed, with the address of their server.
     created: Mutex<Vec<(String, String)>>,
+    /// Paths of objects that trials could not remove, with the address of their server.
+    left: Mutex<Vec<(String, String)>>,
     next: AtomicUsize,
     /// Whether the target finalizes namespaces itself. Unset until known.
     finalizes: OnceCell<bool>,
@@ -84,6 +87,7 @@ impl Run {
             permits: Semaphore::new(MAX_NAMESPACES as usize),
             free: Mutex::default(),
             created: Mutex::default(),
+            left: Mutex::default(),
             next: AtomicUsize::new(0),
             finalizes: OnceCell::new(),
             admission: OnceCell::new(),
@@ -162,22 +166,36 @@ impl Run {
         self.lock(&self.created).push(created);
     }
 
-    /// Removes the namespaces of the run. Returns the paths of those that could not be removed.
+    /// Remembers objects that a trial could not remove, so that the run removes them at its end.
+    pub(super) fn leave(&self, target: &Target, paths: Vec<String>) {
+        let left = paths.into_iter().map(|path| (target.base().to_owned(), path));
+        self.lock(&self.left).extend(left);
+    }
+
+    /// Removes the objects that trials left, and the namespaces of the run. Returns the paths of what could not be
+    /// removed.
     pub async fn clean_up(&self, target: &Target) -> Vec<String> {
         if target.is_recorded() {
             return Vec::new();
         }
         // Additional servers belong to the suite, which stops them.
-        let created = std::mem::take(&mut *self.lock(&self.created)).into_iter();
-        let of_target = created.filter(|(base, _)| base == target.base());
-        let mut namespaces: Vec<String> = of_target.map(|(_, namespace)| namespace).collect();
-        namespaces.sort();
-        namespaces.dedup();
+        let of_target = |all: &Mutex<Vec<(String, String)>>| -> BTreeSet<String> {
+            let all = std::mem::take(&mut *self.lock(all)).into_iter();
+            all.filter_map(|(base, one)| (base == target.base()).then_some(one))
+                .collect()
+        };
         self.lock(&self.free).clear();
-        let removed = futures::stream::iter(&namespaces)
+        // A server without a namespace controller does not remove them with their namespace.
+        let objects = stream::iter(of_target(&self.left))
+            .map(async |path| (!removed(target, &path).await).then_some(path))
+            .buffer_unordered(CONCURRENT_REMOVALS);
+        let mut left: Vec<String> = objects.filter_map(ready).collect().await;
+        let namespaces = of_target(&self.created);
+        let namespaces = stream::iter(&namespaces)
             .map(|namespace| self.remove_namespace(target, namespace))
             .buffer_unordered(CONCURRENT_REMOVALS);
-        removed.filter_map(std::future::ready).collect().await
+        left.extend(namespaces.filter_map(ready).collect::<Vec<_>>().await);
+        left
     }
 
     /// Removes a namespace. Returns its path if it still exists.
@@ -231,6 +249,12 @@ pub(super) async fn remove_all(target: &Target, group: &str, namespace: &str, pl
             drop(target.send(&deletion(format!("{collection}/{name}"))).await);
         }
     }
+}
+
+/// Deletes an object. Returns whether it is gone.
+pub(super) async fn removed(target: &Target, path: &str) -> bool {
+    let answer = target.send(&deletion(path.to_owned())).await;
+    answer.is_ok_and(|answer| answer.status == 404 || (200..300).contains(&answer.status))
 }
 
 /// Returns the request that deletes an object without a grace period.

@@ -19,11 +19,21 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::a
 struct MiniServer {
     objects: Arc<Mutex<std::collections::BTreeMap<String, Value>>>,
     version: Arc<AtomicU64>,
+    /// Number of deletions of objects that it refuses.
+    refused: Arc<AtomicU64>,
     /// Alters a response before it is sent.
     alter: Option<fn(&Request, &mut Value)>,
 }
 
 impl MiniServer {
+    /// Counts down the refused deletions. Returns whether one was left.
+    fn refuses(&self) -> bool {
+        let less = |left: u64| left.checked_sub(1);
+        self.refused
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_ok()
+    }
+
     fn answer(&self, request: &Request) -> (u16, Value) {
         let path = request.url.path().to_owned();
         let mut objects = self.objects.lock().unwrap();
@@ -45,6 +55,10 @@ impl MiniServer {
                 objects.insert(format!("{path}/{name}"), object.clone());
                 (200, object)
             }
+            "DELETE" if path.contains("/configmaps/") && self.refuses() => (
+                500,
+                json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}),
+            ),
             "DELETE" => match objects.remove(&path) {
                 Some(_) => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
                 None => (404, not_found),
@@ -123,6 +137,21 @@ async fn a_correct_response_passes_and_everything_is_removed() {
             .unwrap()
             .starts_with("DELETE /api/v1/namespaces/sd-judge-n"),
         "the last request does not delete the namespace: {asked:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_object_that_could_not_be_removed_is_removed_at_the_end_of_the_run() {
+    let server_state = MiniServer {
+        refused: Arc::new(1.into()),
+        ..MiniServer::default()
+    };
+    let (outcome, _server) = run_trial(READ, server_state.clone()).await;
+    assert_eq!(outcome.verdict, Verdict::Passed);
+    assert_eq!(server_state.refused.load(Ordering::Relaxed), 0);
+    assert!(
+        server_state.objects.lock().unwrap().is_empty(),
+        "objects are left behind"
     );
 }
 
