@@ -72,6 +72,13 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// Returns the kind of the objects at its path. They are of another kind if its own cannot be read, such as
+    /// `Binding`, whose creation changes a `Pod`.
+    pub fn object_kind(&self) -> &str {
+        let of_sample = self.sample.as_ref().and_then(|sample| sample.sample["kind"].as_str());
+        of_sample.unwrap_or(&self.name)
+    }
+
     /// Returns the scope of its objects.
     pub fn scope(&self) -> Scope {
         match &self.path {

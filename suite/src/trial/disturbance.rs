@@ -20,8 +20,8 @@ use crate::request::Request;
 
 /// Pause between reads of an object that controllers write to, and the time limit for their writes.
 const SETTLE_POLL: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(3));
-/// Time limit for reading the history of an object.
-const HISTORY_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time limit for reading the history of an object. It is longer on a busy target.
+const HISTORY_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Environment<'_> {
     /// Returns whether the target's own controllers, or its admission, wrote to an object of the trial. `conflicted`:
@@ -50,7 +50,7 @@ impl Environment<'_> {
             return Ok(false);
         };
         let mut request = Request::get(self.collection_of(&self.object_of(letter)?)?);
-        request.query = [("watch", "true"), ("resourceVersion", &first), ("timeoutSeconds", "1")]
+        request.query = [("watch", "true"), ("resourceVersion", &first), ("timeoutSeconds", "60")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec();
         // Not every kind has a field selector for the name.
@@ -81,7 +81,8 @@ impl Environment<'_> {
             }
             false
         };
-        Ok(tokio::time::timeout(HISTORY_TIMEOUT, other).await.unwrap_or(false))
+        let limit = HISTORY_TIMEOUT + self.extra_wait().await;
+        Ok(tokio::time::timeout(limit, other).await.unwrap_or(false))
     }
 
     /// Returns whether the case removes an object.

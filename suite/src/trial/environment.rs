@@ -426,7 +426,7 @@ impl<'a> Environment<'a> {
 
     /// Remembers the object in the response to a write, if it belongs to this environment.
     pub(super) fn remember(&self, object: &Value) {
-        if text(object, "/kind") != self.case.kind.name {
+        if text(object, "/kind") != self.case.kind.object_kind() {
             return;
         }
         let (name, version) = (

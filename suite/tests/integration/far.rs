@@ -10,7 +10,7 @@ use crate::left::left;
 use crate::run::{failures, run};
 use futures::future::join_all;
 use rstest::rstest;
-use stuntdouble_simulator::Simulator;
+use stuntdouble_simulator::{Clock, Simulator};
 use stuntdouble_suite::{
     catalog::Profile,
     trial::{Partition, Selection, Verdict},
@@ -122,6 +122,31 @@ async fn a_server_that_is_busy_for_seconds(#[case] trial: &str, #[case] held: &'
         .filter(|outcome| matches!(outcome.verdict, Verdict::Passed))
         .count();
     assert_eq!((passed, failures(&summary)), (1, Vec::new()));
+}
+
+/// The node controller deletes a pod on a node that does not exist, and the event is late.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_by_a_controller_of_a_busy_server_fails_no_trial() {
+    // With a frozen clock, it deletes the pod at once.
+    let start = "2016-03-16T12:00:00Z".parse().unwrap();
+    let server = Simulator::builder().clock(Clock::frozen(start)).start().await.unwrap();
+    let url = far(&server.url(), |bytes| {
+        let has = |text: &str| String::from_utf8_lossy(bytes).contains(text);
+        match () {
+            () if has(r#"{"type":"DELETED""#) => Duration::from_secs(5),
+            () if has("GET /api HTTP") => Duration::from_secs(1),
+            // Long enough for the deletion.
+            () if has("/pods/sd-deleted-") => Duration::from_millis(500),
+            () => Duration::ZERO,
+        }
+    })
+    .await;
+    let selection = Selection {
+        only: Some(vec!["core/v1/bindings/create/annotations".to_owned()]),
+        ..Selection::default()
+    };
+    let summary = run(&url, "deleted", Profile::Documented, &selection, 1).await;
+    assert_eq!((summary.outcomes.len(), failures(&summary)), (1, Vec::new()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
