@@ -55,12 +55,13 @@ impl Environment<'_> {
             .to_vec();
         // Not every kind has a field selector for the name.
         let name = self.name_of(letter)?;
-        let mut stream = self.target().open(&request).await?;
-        // A version that is no longer kept may be from any client.
-        if stream.status == 410 {
-            return Ok(true);
-        }
         let other = async {
+            // Some servers respond at the first event only.
+            let mut stream = self.target().open(&request).await?;
+            // A version that is no longer kept may be from any client.
+            if stream.status == 410 {
+                return Ok(true);
+            }
             while let Ok(Some(event)) = stream.next().await {
                 let object = &event["object"];
                 let is_change = matches!(event["type"].as_str(), Some("ADDED" | "MODIFIED"))
@@ -68,21 +69,21 @@ impl Environment<'_> {
                     && object.pointer("/metadata/deletionTimestamp").is_none();
                 let version = version(object);
                 if event["type"] == "ERROR" {
-                    return true;
+                    return Ok(true);
                 }
                 // The node controller deletes pods on nodes that do not exist.
                 let is_removal = event["type"] == "DELETED" && text(object, "/metadata/name") == name;
                 if is_removal && object.pointer("/spec/nodeName").is_some() && !self.removes(letter) {
-                    return true;
+                    return Ok(true);
                 }
                 if is_change && is_later(&version, &first) && !own.contains(&version) {
-                    return true;
+                    return Ok(true);
                 }
             }
-            false
+            Ok(false)
         };
         let limit = HISTORY_TIMEOUT + self.extra_wait().await;
-        Ok(tokio::time::timeout(limit, other).await.unwrap_or(false))
+        tokio::time::timeout(limit, other).await.unwrap_or(Ok(false))
     }
 
     /// Returns whether the case removes an object.

@@ -95,7 +95,7 @@ impl<'a> Environment<'a> {
         self.waits_for_controllers
     }
 
-    /// Removes the objects that the trial created. Returns whether all of them are gone. If not, the run removes them at
+    /// Removes the objects that the trial created. Returns whether all of them are gone. The run removes the others at
     /// its end.
     pub(super) async fn remove(&self) -> bool {
         let until = tokio::time::Instant::now() + REMOVAL_TIMEOUT;
