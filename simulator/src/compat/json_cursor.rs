@@ -5,6 +5,8 @@
 //! - Source of the semantics: the JSON driver of the ugorji codec of early 2016, which accepts a number in quotes as
 //!   a number.
 
+use memchr::memchr2;
+
 /// Position of the cursor in a container.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
@@ -164,22 +166,25 @@ impl<'a> JsonCursor<'a> {
         self.expect(b'"')?;
         let mut out = Vec::new();
         loop {
+            let rest = self.bytes.get(self.read..).unwrap_or_default();
+            let (plain, _) = rest.split_at(memchr2(b'"', b'\\', rest).unwrap_or(rest.len()));
+            out.extend_from_slice(plain);
+            self.read += plain.len();
+            if self.byte()? == b'"' {
+                break;
+            }
             match self.byte()? {
-                b'"' => break,
-                b'\\' => match self.byte()? {
-                    c @ (b'"' | b'\\' | b'/' | b'\'') => out.push(c),
-                    b'b' => out.push(0x08),
-                    b'f' => out.push(0x0c),
-                    b'n' => out.push(b'\n'),
-                    b'r' => out.push(b'\r'),
-                    b't' => out.push(b'\t'),
-                    b'u' => {
-                        let c = self.escaped()?;
-                        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                    }
-                    c => return self.error(format_args!("json: unsupported escaped value: {}", char::from(c))),
-                },
-                c => out.push(c),
+                c @ (b'"' | b'\\' | b'/' | b'\'') => out.push(c),
+                b'b' => out.push(0x08),
+                b'f' => out.push(0x0c),
+                b'n' => out.push(b'\n'),
+                b'r' => out.push(b'\r'),
+                b't' => out.push(b'\t'),
+                b'u' => {
+                    let c = self.escaped()?;
+                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                c => return self.error(format_args!("json: unsupported escaped value: {}", char::from(c))),
             }
         }
         Ok(match String::from_utf8(out) {

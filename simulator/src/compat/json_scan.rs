@@ -4,6 +4,8 @@
 //! - Source of the semantics: Go's `encoding/json`, which v1.2 uses to read a body's kind and version before anything
 //!   else.
 
+use memchr::memchr2;
+
 /// Maximum nesting of arrays and objects.
 pub(crate) const MAX_DEPTH: usize = 10_000;
 
@@ -46,6 +48,18 @@ fn end() -> String {
     "unexpected end of JSON input".to_owned()
 }
 
+/// Returns the first control character.
+fn first_control(bytes: &[u8]) -> Option<u8> {
+    // Eight bytes at a time: a byte below 0x20 borrows, and only a byte below 0x80 can.
+    let has_control = |word: &&[u8; 8]| {
+        let word = u64::from_ne_bytes(**word);
+        word.wrapping_sub(u64::MAX / 0xff * 0x20) & !word & (u64::MAX / 0xff * 0x80) != 0
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let found = words.iter().find(has_control).map_or(rest, <[u8; 8]>::as_slice);
+    found.iter().copied().find(|c| *c < 0x20)
+}
+
 /// Scanner over unchecked bytes.
 struct Scanner<'a> {
     bytes: &'a [u8],
@@ -72,22 +86,26 @@ impl Scanner<'_> {
     /// Scans the rest of a string after its opening quote.
     fn string(&mut self) -> Result<(), String> {
         loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            let (plain, _) = rest.split_at(memchr2(b'"', b'\\', rest).unwrap_or(rest.len()));
+            if let Some(c) = first_control(plain) {
+                return Err(invalid(c, "in string literal"));
+            }
+            self.at += plain.len();
+            if self.next()? == b'"' {
+                return Ok(());
+            }
             match self.next()? {
-                b'"' => return Ok(()),
-                b'\\' => match self.next()? {
-                    b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => {}
-                    b'u' => {
-                        for _ in 0..4 {
-                            let c = self.next()?;
-                            if !c.is_ascii_hexdigit() {
-                                return Err(invalid(c, "in \\u hexadecimal character escape"));
-                            }
+                b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => {}
+                b'u' => {
+                    for _ in 0..4 {
+                        let c = self.next()?;
+                        if !c.is_ascii_hexdigit() {
+                            return Err(invalid(c, "in \\u hexadecimal character escape"));
                         }
                     }
-                    c => return Err(invalid(c, "in string escape code")),
-                },
-                c if c < 0x20 => return Err(invalid(c, "in string literal")),
-                _ => {}
+                }
+                c => return Err(invalid(c, "in string escape code")),
             }
         }
     }
@@ -259,6 +277,17 @@ mod tests {
     #[case("\u{fe}", "invalid character 'Ã' looking for beginning of value")]
     fn invalid_json_has_gos_errors(#[case] text: &str, #[case] problem: &str) {
         assert_eq!(check(text.as_bytes()), Err(problem.to_owned()));
+    }
+
+    #[test]
+    fn the_first_control_character_is_found_at_every_place() {
+        for length in 1..=20 {
+            for (at, c) in (0..length).flat_map(|at| (0..=u8::MAX).map(move |c| (at, c))) {
+                let mut text = vec![b' '; length];
+                text[at] = c;
+                assert_eq!(first_control(&text), (c < 0x20).then_some(c), "{c} at {at} of {length}");
+            }
+        }
     }
 
     #[rstest]

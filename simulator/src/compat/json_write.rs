@@ -5,6 +5,7 @@
 use std::io;
 
 use bytes::Bytes;
+use memchr::{memchr_iter, memchr3_iter};
 use serde::Serialize;
 use serde_json::{
     Value,
@@ -17,17 +18,32 @@ use crate::api::Object;
 /// Formatter that escapes strings as Go does. The layout is that of the inner formatter.
 struct GoText<F>(F);
 
+/// Writes text, with its line separators escaped.
+fn write_with_line_separators<W: ?Sized + io::Write>(writer: &mut W, text: &[u8]) -> io::Result<()> {
+    let (mut rest, mut from) = (text, 0);
+    // First byte of U+2028 and U+2029.
+    for at in memchr_iter(0xe2, text) {
+        if let Some((plain, [0xe2, 0x80, last @ (0xa8 | 0xa9), after @ ..])) = rest.split_at_checked(at - from) {
+            writer.write_all(plain)?;
+            writer.write_all(if *last == 0xa8 { b"\\u2028" } else { b"\\u2029" })?;
+            (rest, from) = (after, at + 3);
+        }
+    }
+    writer.write_all(rest)
+}
+
 impl<F: Formatter> Formatter for GoText<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment.as_bytes();
         let mut from = 0;
-        for (at, c) in fragment.char_indices() {
-            if matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') {
-                writer.write_all(fragment.get(from..at).unwrap_or_default().as_bytes())?;
-                write!(writer, "\\u{:04x}", u32::from(c))?;
-                from = at + c.len_utf8();
+        for at in memchr3_iter(b'<', b'>', b'&', fragment.as_bytes()) {
+            if let Some((plain, [escaped, after @ ..])) = rest.split_at_checked(at - from) {
+                write_with_line_separators(writer, plain)?;
+                write!(writer, "\\u{escaped:04x}")?;
+                (rest, from) = (after, at + 1);
             }
         }
-        writer.write_all(fragment.get(from..).unwrap_or_default().as_bytes())
+        write_with_line_separators(writer, rest)
     }
 
     fn write_char_escape<W: ?Sized + io::Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
