@@ -107,22 +107,24 @@ impl<'a> Environment<'a> {
                 .keys()
                 .filter_map(|letter| self.path_of(letter).ok()),
         );
-        let mut left = Vec::new();
+        let (mut clean, mut left) = (true, Vec::new());
         for path in paths {
-            // The run removes namespaces at its end.
-            if let Some(namespace) = path
+            let namespace = path
                 .strip_prefix("/api/v1/namespaces/")
-                .filter(|rest| !rest.contains('/'))
-            {
+                .filter(|rest| !rest.contains('/'));
+            if let Some(namespace) = namespace {
                 self.run.adopt(self.target, namespace);
             }
-            if timeout_at(until, removed(self.target, &path)).await != Ok(true) {
+            let is_removed = timeout_at(until, removed(self.target, &path)).await == Ok(true);
+            clean &= is_removed;
+            if !is_removed && namespace.is_none() {
                 left.push(path);
             }
         }
-        let without_pods = !self.case.data.needs_full_cluster() || timeout_at(until, self.remove_pods()).await.is_ok();
-        let clean = left.is_empty() && without_pods;
         self.run.leave(self.target, left);
+        if self.case.data.needs_full_cluster() {
+            clean &= timeout_at(until, self.remove_pods()).await.is_ok();
+        }
         clean
     }
 

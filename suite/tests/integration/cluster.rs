@@ -14,7 +14,7 @@ use stuntdouble_suite::{
 const MAX_DISTURBED: usize = 20;
 /// Number of consecutive runs. Each runs one of `PARTS` parts of all trials.
 const RUNS: usize = 3;
-const PARTS: usize = 9;
+const PARTS: usize = 18;
 
 #[rstest]
 #[case::documented(stuntdouble_simulator::Profile::Documented, Profile::Documented)]

@@ -154,7 +154,7 @@ async fn eight_runs_at_once() {
     let server = Simulator::builder().bare(true).start().await.unwrap();
     let url = server.url();
     let runs = (1..=8).map(async |number| {
-        let (name, selection) = (format!("run{number}"), part(number, 24));
+        let (name, selection) = (format!("run{number}"), part(number, 48));
         failures(&run(&url, &name, Profile::Documented, &selection, 16).await)
     });
     assert_eq!(join_all(runs).await.concat(), Vec::<String>::new());
