@@ -8,6 +8,10 @@ if [ -t 1 ]; then colour=always; else colour=never; fi
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-$colour}"
 # Files of incremental compilation take as much disk as all others, and nothing is compiled twice here.
 export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
+# A failed test says where it failed without the lines of each function.
+export CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-false}"
+# Many tests wait, for a time limit or for a process.
+export RUST_TEST_THREADS="${RUST_TEST_THREADS:-4}"
 if [ "$(df --output=avail -k . | tail -n 1)" -lt 8000000 ]; then
   echo 'less than 8 GB of disk space are free: builds and etcd may fail' >&2
 fi
@@ -40,6 +44,14 @@ step() {
   fi
 }
 
+# result_of PID FILE: waits for a background process, prints its output from the file, and returns its exit status.
+result_of() {
+  local status=0
+  wait "$1" || status=$?
+  cat "$2"
+  return "$status"
+}
+
 # Repeats the important part of a failed step, because people see the end of a long log first: the failed tests with
 # their output, or the last lines of the step.
 summary_of() {
@@ -56,11 +68,13 @@ installing=$!
 step format cargo fmt --all --check
 step lints cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
-wait "$installing"
-cat "$logs/install.log"
+result_of "$installing" "$logs/install.log"
 step tests cargo test --workspace --locked --no-fail-fast
 step 'durable store' ci/stores.sh durable
-step clients ci/clients/elasticsearch.sh ci/clients/run.sh
+ci/clients/run.sh kubectl python node go java browser offline >"$logs/api-clients.log" 2>&1 &
+clients=$!
+step 'log tools' ci/clients/elasticsearch.sh ci/clients/run.sh elasticsearch elasticsearch-js rsyslog
+step clients result_of "$clients" "$logs/api-clients.log"
 
 if command -v etcd >/dev/null; then
   step 'etcd store' ci/stores.sh etcd

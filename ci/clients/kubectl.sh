@@ -17,11 +17,16 @@ must() {
   printf 'ok %s\n' "$what"
 }
 
-# watched TEXT COMMAND...: the command must print the text within 10 seconds.
+# watched TEXT COMMAND...: the command must print the text within 10 seconds. It is stopped then.
 watched() {
-  local text=$1
+  local text=$1 output command status=0
   shift
-  (timeout 10 "$@" 2>&1 || true) | grep -qFm1 -- "$text"
+  exec {output}< <(exec timeout 10 "$@" 2>&1)
+  command=$!
+  grep -qFm1 -- "$text" <&"$output" || status=1
+  kill "$command" 2>/dev/null || true
+  exec {output}<&-
+  return "$status"
 }
 
 space="kubectl-test-$$-$RANDOM"
