@@ -5,7 +5,7 @@
 //! - Source of the semantics: the JSON driver of the ugorji codec of early 2016, which accepts a number in quotes as
 //!   a number.
 
-use memchr::memchr2;
+use super::json_scan::plain;
 
 /// Position of the cursor in a container.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -166,8 +166,7 @@ impl<'a> JsonCursor<'a> {
         self.expect(b'"')?;
         let mut out = Vec::new();
         loop {
-            let rest = self.bytes.get(self.read..).unwrap_or_default();
-            let (plain, _) = rest.split_at(memchr2(b'"', b'\\', rest).unwrap_or(rest.len()));
+            let plain = plain(self.bytes, self.read);
             out.extend_from_slice(plain);
             self.read += plain.len();
             if self.byte()? == b'"' {

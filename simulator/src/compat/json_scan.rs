@@ -48,6 +48,13 @@ fn end() -> String {
     "unexpected end of JSON input".to_owned()
 }
 
+/// Returns the bytes of a string from a position to the next quote or backslash, or to the end.
+pub(super) fn plain(bytes: &[u8], from: usize) -> &[u8] {
+    let rest = bytes.get(from..).unwrap_or_default();
+    let (plain, _) = rest.split_at(memchr2(b'"', b'\\', rest).unwrap_or(rest.len()));
+    plain
+}
+
 /// Returns the first control character.
 fn first_control(bytes: &[u8]) -> Option<u8> {
     // Eight bytes at a time: a byte below 0x20 borrows, and only a byte below 0x80 can.
@@ -86,8 +93,7 @@ impl Scanner<'_> {
     /// Scans the rest of a string after its opening quote.
     fn string(&mut self) -> Result<(), String> {
         loop {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let (plain, _) = rest.split_at(memchr2(b'"', b'\\', rest).unwrap_or(rest.len()));
+            let plain = plain(self.bytes, self.at);
             if let Some(c) = first_control(plain) {
                 return Err(invalid(c, "in string literal"));
             }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
 use super::environment_error::EnvironmentError;
-use super::run::{LABEL, Run, remove_all, removed};
+use super::run::{LABEL, Run, namespace_at, remove_all, removed};
 use super::state::{State, TestObject};
 use crate::catalog::{Case, Level, Part, Scope};
 use crate::check::{Answer, Mismatch, WrittenObjects, contains, is_later, number};
@@ -109,13 +109,11 @@ impl<'a> Environment<'a> {
         );
         let (mut clean, mut left) = (true, Vec::new());
         for path in paths {
-            let namespace = path
-                .strip_prefix("/api/v1/namespaces/")
-                .filter(|rest| !rest.contains('/'));
+            let namespace = namespace_at(&path);
             if let Some(namespace) = namespace {
                 self.run.adopt(self.target, namespace);
             }
-            let is_removed = timeout_at(until, removed(self.target, &path)).await == Ok(true);
+            let is_removed = matches!(timeout_at(until, removed(self.target, &path)).await, Ok(Ok(true)));
             clean &= is_removed;
             if !is_removed && namespace.is_none() {
                 left.push(path);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::run::{LABEL, Run, deletion};
+use super::run::{LABEL, Run, namespace_at, removed};
 use crate::catalog::{Catalog, Profile};
 use crate::request::Request;
 use crate::target::{Target, TargetError};
@@ -39,11 +39,9 @@ pub async fn remove_leftovers(target: &Target, catalog: &Catalog, run: Option<&s
     let mut leftovers = Leftovers::default();
     for (collection, namespaced) in collections {
         for path in found(target, &collection, namespaced, &selector).await? {
-            let gone = if let Some(namespace) = path.strip_prefix("/api/v1/namespaces/").filter(|n| !n.contains('/')) {
-                Run::new("").remove_namespace(target, namespace).await.is_none()
-            } else {
-                let answer = target.send(&deletion(path.clone())).await?;
-                answer.status == 404 || (200..300).contains(&answer.status)
+            let gone = match namespace_at(&path) {
+                Some(namespace) => Run::new("").remove_namespace(target, namespace).await.is_none(),
+                None => removed(target, &path).await?,
             };
             if gone {
                 leftovers.removed.push(path);

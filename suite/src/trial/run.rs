@@ -18,7 +18,7 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use super::environment_error::EnvironmentError;
 use crate::request::Request;
-use crate::target::Target;
+use crate::target::{Target, TargetError};
 
 /// Label of every object of a run; its value is the run's name.
 pub const LABEL: &str = "stuntdouble-run";
@@ -187,7 +187,7 @@ impl Run {
         self.lock(&self.free).clear();
         // A server without a namespace controller does not remove them with their namespace.
         let objects = stream::iter(of_target(&self.left))
-            .map(async |path| (!removed(target, &path).await).then_some(path))
+            .map(async |path| (!removed(target, &path).await.unwrap_or(false)).then_some(path))
             .buffer_unordered(CONCURRENT_REMOVALS);
         let mut left: Vec<String> = objects.filter_map(ready).collect().await;
         let namespaces = of_target(&self.created);
@@ -252,9 +252,15 @@ pub(super) async fn remove_all(target: &Target, group: &str, namespace: &str, pl
 }
 
 /// Deletes an object. Returns whether it is gone.
-pub(super) async fn removed(target: &Target, path: &str) -> bool {
-    let answer = target.send(&deletion(path.to_owned())).await;
-    answer.is_ok_and(|answer| answer.status == 404 || (200..300).contains(&answer.status))
+pub(super) async fn removed(target: &Target, path: &str) -> Result<bool, TargetError> {
+    let answer = target.send(&deletion(path.to_owned())).await?;
+    Ok(answer.status == 404 || (200..300).contains(&answer.status))
+}
+
+/// Returns the name of the namespace at a path; `None` if the path is that of another object.
+pub(super) fn namespace_at(path: &str) -> Option<&str> {
+    path.strip_prefix("/api/v1/namespaces/")
+        .filter(|name| !name.contains('/'))
 }
 
 /// Returns the request that deletes an object without a grace period.
