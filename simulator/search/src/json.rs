@@ -82,18 +82,51 @@ pub(crate) fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| number.as_f64().map(|number| number as i64))
 }
 
+/// What the parser of a body reads, in its errors.
+pub(crate) const BODY: &str = "[B@1";
+
+/// What the parser of a part of a body reads, in its errors.
+pub(crate) const PART: &str = "UNKNOWN";
+
 /// Converts as the parser's `intValue` does: truncates a number, parses a text that is a whole number.
 ///
 /// # Errors
-/// A `NumberFormatException` for any other text, a `JsonParseException` for a number that is too large.
-pub(crate) fn int(value: &Value) -> Result<i32> {
+/// A `NumberFormatException` for any other text, a `JsonParseException` for a boolean and for a number that is too
+/// large. They name the `source`.
+pub(crate) fn int(value: &Value, source: &str) -> Result<i32> {
+    whole_number(value, source, |number| {
+        let exceeded = || match number.is_f64() {
+            true => format!("int ({} - {})", i32::MIN, i32::MAX),
+            false => "int".to_owned(),
+        };
+        whole(number).and_then(|own| own.try_into().ok()).ok_or_else(exceeded)
+    })
+}
+
+/// Converts as the parser's `longValue` does.
+///
+/// # Errors
+/// Those of [`int`].
+pub(crate) fn long(value: &Value, source: &str) -> Result<i64> {
+    whole_number(value, source, |number| {
+        let limits = i64::MIN as f64..=i64::MAX as f64;
+        let fits =
+            number.as_i64().is_some() || number.is_f64() && number.as_f64().is_some_and(|own| limits.contains(&own));
+        let exceeded = || format!("long ({} - {})", i64::MIN, i64::MAX);
+        whole(number).filter(|_| fits).ok_or_else(exceeded)
+    })
+}
+
+/// Reads a whole number, or the text of one. `convert` fails with the range that a number exceeds.
+fn whole_number<N: FromStr>(
+    value: &Value,
+    source: &str,
+    convert: impl Fn(&Number) -> std::result::Result<N, String>,
+) -> Result<N> {
     match value {
-        Value::Number(number) => whole(number)
-            .and_then(|number| i32::try_from(number).ok())
-            .ok_or_else(|| {
-                let reason = format!("Numeric value ({number}) out of range of int");
-                SearchError::new(400, "JsonParseException", reason)
-            }),
+        Value::Bool(own) => Err(not_numeric(boolean_token(*own), source)),
+        Value::Number(number) => convert(number)
+            .map_err(|range| unreadable(&format!("Numeric value ({number}) out of range of {range}"), source)),
         other => {
             let text = java_text(other);
             text.parse().map_err(|_| SearchError::number(&text))

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
+use crate::json::{BODY, int};
 use crate::mapping::truth;
 use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH};
 
@@ -22,15 +23,27 @@ pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
     }
 }
 
+/// Reads a number of the settings of `geohash_grid`, whose parser also takes one from an array and ignores any other
+/// value.
+///
+/// # Errors
+/// A number that is too large.
+pub(super) fn grid_number(settings: &Value, key: &str) -> Result<Option<i32>> {
+    let mut value = settings.get(key);
+    while let Some(Value::Array(items)) = value {
+        value = items.last();
+    }
+    value
+        .filter(|value| value.is_number())
+        .map(|value| int(value, BODY))
+        .transpose()
+}
+
 /// Computes `geohash_grid`: one bucket per geohash cell with points.
 pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
-    let number = |key: &str, default: u64| aggregation.settings.get(key).and_then(Value::as_u64).unwrap_or(default);
-    let precision = aggregation
-        .settings
-        .get("precision")
-        .and_then(Value::as_i64)
-        .unwrap_or(5);
+    let number = |key: &str, default: i32| grid_number(&aggregation.settings, key).map(|own| own.unwrap_or(default));
+    let precision = number("precision", 5)?;
     let length = usize::try_from(precision).ok();
     let length = length.filter(|length| (1..=MAX_GEOHASH_LENGTH).contains(length));
     let illegal = || {
@@ -56,7 +69,11 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
     }
     let mut order: Vec<(String, Matches)> = cells.into_iter().collect();
     order.sort_by(|a, b| b.1.count().cmp(&a.1.count()).then_with(|| b.0.cmp(&a.0)));
-    order.truncate(usize::try_from(number("size", 10_000)).unwrap_or(usize::MAX));
+    match number("size", 10_000)? {
+        // No limit.
+        0 => {}
+        size => order.truncate(usize::try_from(size).unwrap_or(0)),
+    }
     scope.spend(order.len())?;
     let buckets = order
         .iter()

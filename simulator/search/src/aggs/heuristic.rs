@@ -4,8 +4,7 @@
 
 use serde_json::Value;
 
-use crate::aggs::refuse;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::mapping::truth;
 
 /// Document counts of a term: of the matches (`own`) and of the background (`all`), with the sizes of both sets.
@@ -104,8 +103,10 @@ impl Heuristic {
                 .as_object()
                 .and_then(|own| own.keys().find(|key| !known.contains(&key.as_str())))
             {
-                let reason = format!("Field [{key}] unknown for {name} significance heuristic");
-                return Err(refuse(reason));
+                return Err(SearchError::parse(match name {
+                    "jlh" => format!("expected }}, got {key} instead in jhl score"),
+                    _ => format!("Field {key} unknown for {name}"),
+                }));
             }
             let background = Background {
                 negatives: own.get("include_negatives").is_some_and(truth),

@@ -10,7 +10,7 @@ use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
 use crate::error::{Result, SearchError};
-use crate::json::{int, number_of};
+use crate::json::{BODY, Token, Tokens, int, is_scalar, long};
 use crate::mapping::truth;
 
 /// Bucket interval: numbers or milliseconds, or a calendar unit.
@@ -57,12 +57,12 @@ impl Rounding {
             post_offset: 0,
         };
         if !dates {
-            let width = number_of(wanted).map(|width| width as i64).filter(|width| *width > 0);
+            let width = Some(long(wanted, BODY)?).filter(|width| *width > 0);
             rounding.width = Width::Fixed(width.ok_or_else(missing)?);
             let number = |keys: [&str; 2]| {
                 keys.iter()
                     .find_map(|key| settings.get(*key))
-                    .map_or(Ok(0), |value| int(value).map(i64::from))
+                    .map_or(Ok(0), |value| long(value, BODY))
             };
             rounding.pre_offset = number(["pre_offset", "preOffset"])?;
             rounding.post_offset = number(["post_offset", "postOffset"])?;
@@ -71,8 +71,9 @@ impl Rounding {
         rounding.width = interval(wanted)?;
         let get = |keys: [&str; 2]| keys.iter().find_map(|key| settings.get(*key));
         let zone = |value: Option<&Value>| {
-            value.map_or(Ok(TimeZone::UTC), |value| {
-                TimeZone::parse(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            value.map_or(Ok(TimeZone::UTC), |value| match value.as_str() {
+                Some(text) => TimeZone::parse(text),
+                None => int(value, BODY).map(TimeZone::of_hours),
             })
         };
         rounding.zone = zone(get(["pre_zone", "preZone"]).or_else(|| get(["time_zone", "timeZone"])))?;
@@ -135,6 +136,43 @@ impl Rounding {
     }
 }
 
+/// Checks the settings of the histogram `name`.
+///
+/// # Errors
+/// An invalid rounding, and bounds that are unknown or no numbers.
+pub(super) fn check(name: &str, dates: bool, settings: &Value) -> Result<()> {
+    Rounding::parse(settings, dates, name)?;
+    let bounds = ["extended_bounds", "extendedBounds"]
+        .iter()
+        .find_map(|key| settings.get(*key));
+    let Some(bounds) = bounds else { return Ok(()) };
+    let mut tokens = Tokens::new(bounds);
+    let mut key = "";
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(name) => key = name,
+            Token::Value(value) if !dates || !value.is_boolean() => {
+                if !matches!(key, "min" | "max") {
+                    let kind = tokens.kind();
+                    let reason = format!("Unknown extended_bounds key for a {kind} in aggregation [{name}]: [{key}].");
+                    return Err(refuse(reason));
+                }
+                if !dates || value.is_number() {
+                    long(value, BODY)?;
+                }
+            }
+            _ if dates => {
+                return Err(refuse(format!(
+                    "Unknown key for a {} in [{name}]: [{key}].",
+                    tokens.kind()
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Parses the interval of a date histogram.
 fn interval(wanted: &Value) -> Result<Width> {
     let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
@@ -163,7 +201,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     let min_doc_count = settings
         .get("min_doc_count")
         .or_else(|| settings.get("minDocCount"))
-        .and_then(Value::as_u64)
+        .and_then(|count| u64::try_from(long(count, BODY).ok()?).ok())
         .unwrap_or(1);
     let formatter = formatter(scope, aggregation)?;
     let has_sub_aggregations = !aggregation.sub_aggregations.is_empty();
@@ -234,9 +272,9 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     if let Some((by, direction)) = settings
         .get("order")
         .and_then(Value::as_object)
-        .and_then(|order| order.iter().next())
+        .and_then(|order| order.iter().find_map(|(by, direction)| Some((by, direction.as_str()?))))
     {
-        let descending = direction.as_str() != Some("asc");
+        let descending = direction != "asc";
         if by == "_key" || by == "_time" {
             if descending {
                 buckets.reverse();
@@ -325,7 +363,8 @@ fn extended_bounds(
             (Some(Value::String(text)), ValueFormatter::Date(format)) => {
                 parse_math(text, format, scope.now, Fill::Floor, 0).map(Some)
             }
-            (value, _) => Ok(value.and_then(Value::as_f64).map(|number| number as i64)),
+            (Some(value), _) if is_scalar(value) => long(value, BODY).map(Some),
+            _ => Ok(None),
         }
     };
     match [bound("min")?, bound("max")?] {

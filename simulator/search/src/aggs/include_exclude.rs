@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::aggs::refuse;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
+use crate::json::{BODY, int, is_scalar, java_text};
 
 /// Filter of the terms that get a bucket.
 pub(super) struct IncludeExclude {
@@ -18,26 +19,71 @@ enum TermFilter {
     Pattern(regex::Regex),
 }
 
+// Flags of Java's `java.util.regex.Pattern`.
+const CASE_INSENSITIVE: i32 = 2;
+const COMMENTS: i32 = 4;
+const MULTILINE: i32 = 8;
+const DOTALL: i32 = 32;
+const FLAGS: [(&str, i32); 9] = [
+    ("CASE_INSENSITIVE", CASE_INSENSITIVE),
+    ("MULTILINE", MULTILINE),
+    ("DOTALL", DOTALL),
+    ("UNICODE_CASE", 64),
+    ("CANON_EQ", 128),
+    ("UNIX_LINES", 1),
+    ("LITERAL", 16),
+    ("COMMENTS", COMMENTS),
+    ("UNICODE_CHAR_CLASS", 256),
+];
+
+/// Reads the flags of a pattern: their names, separated by `|`, or their bits.
+///
+/// # Errors
+/// A flag that does not exist.
+fn flags(value: &Value) -> Result<i32> {
+    if value.is_number() {
+        let flags = int(value, BODY)?;
+        let known = FLAGS.iter().fold(0, |all, (_, flag)| all | flag);
+        return match flags & !known {
+            0 => Ok(flags),
+            _ => Err(SearchError::argument(format!("Unknown flag 0x{flags:x}"))),
+        };
+    }
+    let names = value
+        .as_str()
+        .unwrap_or_default()
+        .split('|')
+        .map(|name| name.trim().to_uppercase());
+    names.filter(|name| !name.is_empty()).try_fold(0, |all, name| {
+        let unknown = || SearchError::illegal(format!("Unknown regex flag [{name}]"));
+        let flag = FLAGS.iter().find(|(known, _)| *known == name);
+        flag.map(|(_, flag)| all | flag).ok_or_else(unknown)
+    })
+}
+
 impl TermFilter {
-    fn parse(value: &Value) -> Result<TermFilter> {
+    /// `None`: the value has no pattern, and does not filter.
+    fn parse(value: &Value) -> Result<Option<TermFilter>> {
+        let not_a_text = || SearchError::parse("Array elements in include/exclude clauses should be string values");
         let pattern = match value {
             Value::Array(items) => {
-                return Ok(TermFilter::Values(
-                    items
-                        .iter()
-                        .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
-                        .collect(),
-                ));
+                let names = items.iter().map(|item| is_scalar(item).then(|| java_text(item)));
+                let names = names.map(|name| name.ok_or_else(not_a_text)).collect::<Result<_>>()?;
+                return Ok(Some(TermFilter::Values(names)));
             }
-            Value::Object(object) => object.get("pattern").and_then(Value::as_str).unwrap_or(""),
-            other => other.as_str().unwrap_or(""),
+            Value::Object(object) => object.get("pattern").and_then(Value::as_str),
+            other => other.as_str(),
         };
-        let flags = value.get("flags").and_then(Value::as_str).unwrap_or("");
+        let flags = value.get("flags").map_or(Ok(0), flags)?;
+        let Some(pattern) = pattern else { return Ok(None) };
         regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
-            .case_insensitive(flags.contains("CASE_INSENSITIVE"))
+            .case_insensitive(flags & CASE_INSENSITIVE != 0)
+            .multi_line(flags & MULTILINE != 0)
+            .dot_matches_new_line(flags & DOTALL != 0)
+            .ignore_whitespace(flags & COMMENTS != 0)
             .size_limit(1 << 20)
             .build()
-            .map(TermFilter::Pattern)
+            .map(|pattern| Some(TermFilter::Pattern(pattern)))
             .map_err(|error| refuse(error.to_string()))
     }
 
@@ -52,8 +98,8 @@ impl TermFilter {
 impl IncludeExclude {
     pub(super) fn parse(settings: &Value) -> Result<IncludeExclude> {
         Ok(IncludeExclude {
-            include: settings.get("include").map(TermFilter::parse).transpose()?,
-            exclude: settings.get("exclude").map(TermFilter::parse).transpose()?,
+            include: settings.get("include").map_or(Ok(None), TermFilter::parse)?,
+            exclude: settings.get("exclude").map_or(Ok(None), TermFilter::parse)?,
         })
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, failed, refuse};
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::find::Searched;
 use crate::index::{SegmentView, nested_docs, outer_docs};
 use crate::mapping::{Mapping, PARENT};
@@ -18,24 +18,26 @@ fn is_any_mapping(scope: &Scope<'_>, matches: impl Fn(&Mapping) -> bool) -> bool
     scope.searched.iter().any(|searched| matches(&searched.mapping))
 }
 
-/// Returns the error for a path that is not mapped as nested.
-fn not_nested(scope: &Scope<'_>, kind: &str, path: &str) -> SearchError {
-    let reason = if is_any_mapping(scope, |mapping| mapping.is_object(path)) {
-        "is not nested"
-    } else {
-        "not found"
-    };
-    failed(format!("[{kind}] nested path [{path}] {reason}"))
+/// Returns whether a path is mapped as nested. The bucket of one that is not mapped is empty.
+///
+/// # Errors
+/// A path of objects that are not nested.
+fn is_nested(scope: &Scope<'_>, kind: &str, path: &str) -> Result<bool> {
+    if is_any_mapping(scope, |mapping| mapping.is_nested(path)) {
+        return Ok(true);
+    }
+    match is_any_mapping(scope, |mapping| mapping.is_object(path)) {
+        true => Err(failed(format!("[{kind}] nested path [{path}] is not nested"))),
+        false => Ok(false),
+    }
 }
 
 /// Computes `nested`: a bucket of the nested objects of the documents.
 pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
-    if !is_any_mapping(scope, |mapping| mapping.is_nested(path)) {
-        return Err(not_nested(scope, "nested", path));
-    }
+    let is_mapped = is_nested(scope, "nested", path)?;
     let mut inside = Matches::default();
-    for set in &matches.sets {
+    for set in matches.sets.iter().filter(|_| is_mapped) {
         let Some((_, view)) = shard_and_segment(scope, set) else {
             continue;
         };
@@ -71,11 +73,9 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
         )));
     }
     let path = aggregation.settings.get("path").and_then(Value::as_str);
-    if let Some(path) = path.filter(|path| !is_any_mapping(scope, |mapping| mapping.is_nested(path))) {
-        return Err(not_nested(scope, "reverse_nested", path));
-    }
+    let is_mapped = path.map_or(Ok(true), |path| is_nested(scope, "reverse_nested", path))?;
     let mut outside = Matches::default();
-    for set in &matches.sets {
+    for set in matches.sets.iter().filter(|_| is_mapped) {
         let Some((_, view)) = shard_and_segment(scope, set) else {
             continue;
         };
@@ -98,6 +98,10 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
 /// Computes `children`: a bucket of the child documents of the matches.
 pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
+    let is_mapped = is_any_mapping(scope, |mapping| mapping.type_names().any(|name| name == child_type));
+    if is_mapped && !is_any_mapping(scope, |mapping| mapping.parent_type(child_type).is_some()) {
+        return Err(refuse("[children] _parent field not configured"));
+    }
     let mut found = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
         let mapping = &searched.mapping;

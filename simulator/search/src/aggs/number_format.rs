@@ -20,6 +20,7 @@ pub(super) struct NumberFormat {
 impl NumberFormat {
     /// Compiles a pattern.
     pub(super) fn new(pattern: &str) -> NumberFormat {
+        let pattern = if pattern.is_empty() { "#,##0.###" } else { pattern };
         let positive = pattern.split(';').next().unwrap_or(pattern);
         let is_digit = |c: char| matches!(c, '0' | '#' | ',' | '.');
         let start = positive.find(is_digit).unwrap_or(positive.len());

@@ -54,6 +54,10 @@ fn sortable(kind: &str) -> Sortable {
 /// Parses the `order` setting. Default: descending by document count.
 pub(super) fn orders(name: &str, settings: &Value) -> Result<Vec<Order>> {
     let parse = |object: &Map<String, Value>| -> Result<Vec<Order>> {
+        if object.is_empty() {
+            let reason = format!("Must specify at least one field for [order] in [{name}].");
+            return Err(refuse(reason));
+        }
         object
             .iter()
             .map(|(key, direction)| {
@@ -69,7 +73,7 @@ pub(super) fn orders(name: &str, settings: &Value) -> Result<Vec<Order>> {
                         "Unknown terms order direction [{other}] in terms aggregation [{name}]"
                     ))),
                     None => Err(refuse(format!(
-                        "Unexpected token {} for [order] in [{name}]",
+                        "Unexpected token {} for [order] in [{name}].",
                         token_of(direction)
                     ))),
                 }
@@ -77,21 +81,20 @@ pub(super) fn orders(name: &str, settings: &Value) -> Result<Vec<Order>> {
             .collect()
     };
     match settings.get("order") {
-        None => Ok(vec![Order {
-            by: By::Count,
-            descending: true,
-        }]),
         Some(Value::Object(object)) => parse(object),
         Some(Value::Array(items)) => items
             .iter()
-            .filter_map(Value::as_object)
-            .map(parse)
+            .map(|item| {
+                let not_an_object = || refuse(format!("Order elements must be of type object in [{name}]."));
+                parse(item.as_object().ok_or_else(not_an_object)?)
+            })
             .collect::<Result<Vec<_>>>()
             .map(|all| all.into_iter().flatten().collect()),
-        Some(other) => Err(refuse(format!(
-            "Unknown key for a {} in [{name}]: [order].",
-            token_of(other)
-        ))),
+        // Terms ignore a boolean.
+        _ => Ok(vec![Order {
+            by: By::Count,
+            descending: true,
+        }]),
     }
 }
 

@@ -5,8 +5,9 @@
 
 use serde_json::Value;
 
+use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::ranges::check_masks;
-use crate::aggs::{Aggregation, heuristic, histogram, refuse, settings, terms};
+use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, settings, terms};
 use crate::error::{Result, SearchError};
 use crate::json::token_of;
 use crate::script::Script;
@@ -30,11 +31,7 @@ pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
     }
     all.iter()
         .map(|(name, definition)| {
-            if name.is_empty()
-                || !name
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-            {
+            if name.is_empty() || name.contains(['[', ']', '>']) {
                 return Err(refuse(format!(
                     "Invalid aggregation name [{name}]. Aggregation names must be alpha-numeric and can only contain \
                      '_' and '-'"
@@ -112,11 +109,11 @@ fn is_leaf(kind: &str) -> bool {
 /// Validates the kind and the settings of an aggregation.
 fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
     settings::check(name, kind, settings)?;
-    if settings::is_free(kind) {
+    if settings::has_no_values(kind) {
         return required(name, kind, settings);
     }
     if kind.ends_with("histogram") {
-        histogram::Rounding::parse(settings, kind == "date_histogram", name)?;
+        histogram::check(name, kind == "date_histogram", settings)?;
     }
     required(name, kind, settings)?;
     let directions = settings.get("order").and_then(Value::as_object);
@@ -139,11 +136,24 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
                 )));
             }
         }
-        "terms" => terms::check(name, settings)?,
-        "significant_terms" => heuristic::Heuristic::parse(settings).map(drop)?,
+        "terms" => {
+            IncludeExclude::parse(settings)?;
+            terms::check(name, settings)?;
+        }
+        "geohash_grid" => {
+            for key in ["precision", "size", "shard_size", "shardSize"] {
+                geo::grid_number(settings, key)?;
+            }
+        }
+        "significant_terms" => {
+            IncludeExclude::parse(settings)?;
+            terms::check_counts(400, settings)?;
+            heuristic::Heuristic::parse(settings).map(drop)?;
+        }
         _ => {}
     }
-    if settings.get("field").is_none() && settings.get("script").is_none() {
+    let has_field = settings.get("field").is_some_and(Value::is_string);
+    if !has_field && settings.get("script").is_none() {
         return Err(SearchError::new(
             400,
             "AggregationExecutionException",

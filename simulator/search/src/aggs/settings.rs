@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::aggs::refuse;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::json::{self, token_of};
 
 /// Keys by the token of their value.
@@ -17,6 +17,8 @@ const SCRIPT: [&str; 6] = ["script", "script_file", "script_id", "lang", "value_
 
 /// What the parser of a kind takes.
 struct Settings {
+    /// Whether it has values of a field.
+    has_values: bool,
     /// Whether `format` is a setting.
     formattable: bool,
     /// Whether scripts can make the values.
@@ -32,11 +34,21 @@ struct Settings {
 impl Settings {
     const fn of(keys: Keys) -> Settings {
         Settings {
+            has_values: true,
             formattable: true,
             scriptable: true,
             keys,
             lenient: false,
             place: "",
+        }
+    }
+
+    const fn without_values(self) -> Settings {
+        Settings {
+            has_values: false,
+            formattable: false,
+            scriptable: false,
+            ..self
         }
     }
 
@@ -62,7 +74,7 @@ impl Settings {
         Settings { lenient: true, ..self }
     }
 
-    /// The settings of a kind with values; none if there is no such kind.
+    /// The settings of a kind; none if there is no such kind, or if it has no list of settings.
     fn of_kind(kind: &str) -> Option<Settings> {
         Some(match kind {
             "min" | "max" | "avg" | "sum" | "stats" => Settings::of(&[]),
@@ -81,15 +93,29 @@ impl Settings {
             "geohash_grid" => Settings::of(&[]).without_format().without_script().lenient(),
             "geo_bounds" => Settings::of(GEO_BOUNDS).without_script().at("aggregation "),
             "geo_distance" => Settings::of(GEO_DISTANCE).without_format().without_script(),
+            "nested" | "reverse_nested" => Settings::of(&[("VALUE_STRING", &["path"])]).without_values(),
+            "children" => Settings::of(&[("VALUE_STRING", &["type"])]).without_values(),
             _ => return None,
         })
+    }
+
+    /// Returns the token in an array that is not the value of a setting.
+    fn token_in(&self, key: &str, value: &Value) -> &'static str {
+        match value.as_array().map(|items| items.first()) {
+            Some(Some(item)) if self.is_source(key, token_of(item)) => "END_ARRAY",
+            Some(Some(item)) => self.token_in(key, item),
+            Some(None) => "END_ARRAY",
+            None => token_of(value),
+        }
     }
 
     /// Returns whether a setting says where values come from and how they are shown.
     fn is_source(&self, key: &str, token: &str) -> bool {
         match token {
             "VALUE_STRING" => {
-                key == "field" || self.formattable && key == "format" || self.scriptable && SCRIPT.contains(&key)
+                self.has_values && key == "field"
+                    || self.formattable && key == "format"
+                    || self.scriptable && SCRIPT.contains(&key)
             }
             "START_OBJECT" => self.scriptable && key == "params",
             _ => false,
@@ -112,7 +138,6 @@ const CARDINALITY: Keys = &[
     ("VALUE_STRING", PRECISION),
     ("VALUE_NUMBER", PRECISION),
     ("VALUE_BOOLEAN", PRECISION),
-    ("VALUE_NULL", PRECISION),
 ];
 const RANGE: Keys = &[("START_ARRAY", &["ranges"]), ("VALUE_BOOLEAN", &["keyed"])];
 const WIDTH: &[&str] = &[
@@ -130,7 +155,6 @@ const HISTOGRAM: Keys = &[
     ("VALUE_STRING", WIDTH),
     ("VALUE_NUMBER", WIDTH),
     ("VALUE_BOOLEAN", WIDTH),
-    ("VALUE_NULL", WIDTH),
     ("START_OBJECT", SHAPE),
 ];
 const DATE_HISTOGRAM: Keys = &[
@@ -237,12 +261,51 @@ const GEO_DISTANCE: Keys = &[
     ("START_OBJECT", &["origin", "point", "center"]),
 ];
 
-/// Returns whether the parser of a kind takes any object as its settings: filters, paths, hits.
-pub(super) fn is_free(kind: &str) -> bool {
+/// Types of the values of scripts.
+const VALUE_TYPES: [&str; 9] = [
+    "string", "double", "float", "long", "integer", "short", "byte", "date", "ip",
+];
+
+/// Returns whether a kind has no values of its own: filters, paths, hits.
+pub(super) fn has_no_values(kind: &str) -> bool {
     matches!(
         kind,
         "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children"
     )
+}
+
+/// Checks that nothing follows what the parsers of `filter` and `global` read: one filter, or nothing. The parser of
+/// the definition reads on there.
+fn check_rest<'a>(name: &str, mut rest: impl Iterator<Item = (&'a String, &'a Value)>) -> Result<()> {
+    let reason = |token| format!("Expected [FIELD_NAME] under a [START_OBJECT], but got a [{token}] in [{name}]");
+    rest.next()
+        .map_or(Ok(()), |(_, value)| Err(refuse(reason(token_of(value)))))
+}
+
+/// Checks the type of the values. Kinds with values of any type ignore an unknown one.
+fn check_value_type(kind: &str, key: &str, value: &Value) -> Result<()> {
+    let is_any = matches!(kind, "terms" | "value_count" | "cardinality");
+    let known = value.as_str().is_none_or(|value| VALUE_TYPES.contains(&value));
+    if matches!(key, "value_type" | "valueType") && !is_any && !known {
+        return Err(SearchError::new(400, "NullPointerException", "null"));
+    }
+    Ok(())
+}
+
+/// Checks the value of a setting that is a number.
+fn check_number(kind: &str, key: &str, value: &Value) -> Result<()> {
+    match (kind, key) {
+        ("terms" | "significant_terms", "shard_min_doc_count" | "shardMinDocCount") => {
+            json::long(value, json::BODY).map(drop)
+        }
+        ("terms" | "significant_terms", key) if COUNTS.contains(&key) => json::int(value, json::BODY).map(drop),
+        ("cardinality", "precision_threshold" | "precisionThreshold") => json::long(value, json::BODY).map(drop),
+        ("histogram", "keyed") | ("cardinality", "rehash") if value.is_number() => {
+            json::int(value, json::BODY).map(drop)
+        }
+        ("histogram" | "date_histogram", "min_doc_count" | "minDocCount") => json::long(value, json::BODY).map(drop),
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether `top_hits` has a setting with a value of this form.
@@ -252,6 +315,7 @@ fn has_setting(key: &str, value: &Value) -> bool {
         ("highlight" | "script_fields" | "scriptFields", Value::Object(_)) => true,
         ("fielddata_fields" | "fielddataFields", Value::Array(_)) => true,
         (_, Value::Object(_) | Value::Array(_)) => false,
+        (_, Value::Null) => false,
         ("from" | "size" | "track_scores" | "trackScores" | "version" | "explain", _) => true,
         _ => false,
     }
@@ -265,29 +329,45 @@ pub(super) fn check(name: &str, kind: &str, wanted: &Value) -> Result<()> {
     let unknown =
         |place: &str, key: &str, token: &str| refuse(format!("Unknown key for a {token} in {place}[{name}]: [{key}]."));
     let mut entries = wanted.as_object().into_iter().flatten();
-    if is_free(kind) {
-        let refused = entries.find(|(key, value)| match kind {
-            "top_hits" => !has_setting(key, value),
-            "filters" => *key != "filters" || !value.is_object() && !value.is_array(),
-            _ => false,
-        });
-        return refused.map_or(Ok(()), |(key, value)| Err(unknown("", key, token_of(value))));
+    let refused = match kind {
+        "filter" => return check_rest(name, entries.skip(1)),
+        "global" => return check_rest(name, entries),
+        "top_hits" => entries.find(|(key, value)| !has_setting(key, value)),
+        "filters" => entries.find(|(key, value)| *key != "filters" || !value.is_object() && !value.is_array()),
+        _ => None,
+    };
+    let unexpected = |place: &str, token: &str| refuse(format!("Unexpected token {token} in {place}[{name}]."));
+    match refused {
+        Some((_, Value::Null)) if kind == "top_hits" => return Err(unexpected("", "VALUE_NULL")),
+        Some((key, value)) => return Err(unknown("", key, token_of(value))),
+        None => {}
+    }
+    if matches!(kind, "top_hits" | "filters") {
+        return Ok(());
     }
     let settings = Settings::of_kind(kind)
         .ok_or_else(|| refuse(format!("Could not find aggregator type [{kind}] in [{name}]")))?;
     for (key, value) in entries {
         let (key, token) = (key.as_str(), token_of(value));
         if settings.lenient || settings.is_source(key, token) {
+            check_value_type(kind, key, value)?;
             continue;
         }
         let place = settings.place;
         match settings.keys.iter().find(|(of, _)| *of == token) {
+            // Its parser takes an object as an origin only.
+            Some((_, known)) if !known.contains(&key) && kind == "geo_distance" && token == "START_OBJECT" => {
+                return Err(unexpected(place, token));
+            }
+            // Its parser reads on within an array.
+            Some((_, known)) if !known.contains(&key) && kind == "date_range" && token == "START_ARRAY" => {
+                return Err(unexpected(place, settings.token_in(key, value)));
+            }
             Some((_, known)) if !known.contains(&key) => return Err(unknown(place, key, token)),
             // Terms ignore booleans that they do not know.
             None if kind == "terms" && token == "VALUE_BOOLEAN" => {}
-            None => return Err(refuse(format!("Unexpected token {token} in {place}[{name}]."))),
-            Some(_) if COUNTS.contains(&key) && kind.ends_with("terms") => drop(json::int(value)?),
-            Some(_) => {}
+            None => return Err(unexpected(place, token)),
+            Some(_) => check_number(kind, key, value)?,
         }
     }
     Ok(())

@@ -24,7 +24,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     let number = |keys: [&str; 2], default: u64| {
         keys.iter()
             .find_map(|key| settings.get(*key))
-            .and_then(|value| u64::try_from(json::int(value).ok()?).ok())
+            .and_then(|value| u64::try_from(json::int(value, json::BODY).ok()?).ok())
             .unwrap_or(default)
     };
     let size = match number(["size", "size"], 10) {

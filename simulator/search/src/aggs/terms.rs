@@ -24,19 +24,7 @@ pub(super) enum Key {
 /// Validates the settings that are independent of the mapping.
 pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
     orders(name, settings)?;
-    let below_zero = |keys: [&str; 2]| {
-        let value = keys.iter().find_map(|key| settings.get(*key));
-        value
-            .and_then(|value| json::int(value).ok())
-            .is_some_and(|value| value < 0)
-    };
-    if below_zero(["size", "size"]) || below_zero(["min_doc_count", "minDocCount"]) {
-        return Err(SearchError::new(
-            500,
-            "ElasticsearchException",
-            "parameters [requiredSize] and [minDocCount] must be >=0 in terms aggregation.",
-        ));
-    }
+    check_counts(500, settings)?;
     let mode = ["collect_mode", "collectMode"]
         .iter()
         .find_map(|key| settings.get(*key));
@@ -44,6 +32,27 @@ pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
         None | Some("depth_first" | "breadth_first") => Ok(()),
         Some(mode) => Err(SearchError::parse(format!("No collect_mode found for value [{mode}]"))),
     }
+}
+
+/// Checks the numbers of documents and terms. `status` is that of the error.
+///
+/// # Errors
+/// A number below 0.
+pub(super) fn check_counts(status: u16, settings: &Value) -> Result<()> {
+    let below_zero = |keys: [&str; 2]| {
+        let value = keys.iter().find_map(|key| settings.get(*key));
+        value
+            .and_then(|value| json::int(value, json::BODY).ok())
+            .is_some_and(|value| value < 0)
+    };
+    if below_zero(["size", "size"]) || below_zero(["min_doc_count", "minDocCount"]) {
+        return Err(SearchError::new(
+            status,
+            "ElasticsearchException",
+            "parameters [requiredSize] and [minDocCount] must be >=0 in terms aggregation.",
+        ));
+    }
+    Ok(())
 }
 
 /// Validates the settings that depend on the mapping of the field.
@@ -112,7 +121,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let number = |keys: [&str; 2]| {
         keys.iter()
             .find_map(|key| settings.get(*key))
-            .and_then(|value| u64::try_from(json::int(value).ok()?).ok())
+            .and_then(|value| u64::try_from(json::int(value, json::BODY).ok()?).ok())
     };
     let all = |size: u64| match usize::try_from(size).unwrap_or(usize::MAX) {
         0 => usize::MAX,

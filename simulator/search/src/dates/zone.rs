@@ -20,7 +20,7 @@ impl TimeZone {
     /// # Errors
     /// An unknown zone.
     pub(crate) fn parse(text: &str) -> Result<TimeZone> {
-        if matches!(text, "Z" | "UTC" | "GMT" | "") {
+        if matches!(text, "Z" | "UTC" | "GMT") {
             return Ok(TimeZone::UTC);
         }
         let unknown = || SearchError::argument(format!("The datetime zone id '{text}' is not recognised"));
@@ -28,7 +28,12 @@ impl TimeZone {
             Some(rest) => (-1, rest),
             None => (1, text.strip_prefix('+').unwrap_or(text)),
         };
-        if rest.starts_with(|c: char| c.is_ascii_digit()) {
+        if rest.starts_with(|c: char| c.is_ascii_digit()) && (rest.len() < text.len() || rest.contains(':')) {
+            if rest.len() == 1 {
+                let reason = format!("Invalid format: \"{text}\" is malformed at \"{rest}\"");
+                return Err(SearchError::argument(reason));
+            }
+
             let (hours, minutes) = match rest.split_once(':') {
                 Some(parts) => parts,
                 None if rest.len() == 4 => rest.split_at(2),
@@ -44,6 +49,11 @@ impl TimeZone {
         jiff::tz::TimeZone::get(text)
             .map(TimeZone::Named)
             .map_err(|_| unknown())
+    }
+
+    /// Returns the zone that is that many hours east of UTC.
+    pub(crate) fn of_hours(hours: i32) -> TimeZone {
+        TimeZone::Fixed(i64::from(hours) * 3_600_000)
     }
 
     /// Returns the offset at a time, in milliseconds east of UTC.
@@ -71,7 +81,8 @@ mod tests {
     #[case("UTC", 0)]
     #[case("+02:00", 7_200_000)]
     #[case("-05:30", -19_800_000)]
-    #[case("2", 7_200_000)]
+    #[case("+0200", 7_200_000)]
+    #[case("2:00", 7_200_000)]
     #[case("Europe/Berlin", 7_200_000)]
     #[case("America/New_York", -14_400_000)]
     fn zones_have_offsets(#[case] text: &str, #[case] offset: i64) {
@@ -83,6 +94,9 @@ mod tests {
     #[rstest]
     #[case("Nowhere/At_All")]
     #[case("+25:00")]
+    #[case("")]
+    #[case("2")]
+    #[case("-5")]
     fn unknown_zones_are_errors(#[case] text: &str) {
         assert!(TimeZone::parse(text).is_err());
     }

@@ -33,7 +33,7 @@ pub(super) fn scalar<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value
 /// Those of [`scalar`], and booleans.
 fn number<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
     match scalar(key, value)? {
-        Some(Value::Bool(flag)) => Err(json::not_numeric(json::boolean_token(*flag), "UNKNOWN")),
+        Some(Value::Bool(flag)) => Err(json::not_numeric(json::boolean_token(*flag), json::PART)),
         value => Ok(value),
     }
 }
@@ -43,7 +43,9 @@ fn number<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
 /// # Errors
 /// Those of [`number`], and other texts.
 pub(super) fn int(key: &str, value: &Value) -> Result<Option<i64>> {
-    let number = number(key, value)?.map(json::int).transpose()?;
+    let number = number(key, value)?
+        .map(|number| json::int(number, json::PART))
+        .transpose()?;
     Ok(number.map(i64::from))
 }
 

@@ -390,7 +390,9 @@ impl SearchRequest {
             // Numbers only; others are ignored.
             "terminate_after" => {
                 if let Some(Value::Number(_)) = element::scalar(key, value)? {
-                    let after = u64::try_from(json::int(value)?).ok().filter(|after| *after > 0);
+                    let after = u64::try_from(json::int(value, json::PART)?)
+                        .ok()
+                        .filter(|after| *after > 0);
                     self.terminate_after =
                         Some(after.ok_or_else(|| SearchError::illegal("terminateAfter must be > 0"))?);
                 }

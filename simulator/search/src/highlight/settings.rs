@@ -37,7 +37,7 @@ fn value_of<'a>(settings: &'a Value, name: &str) -> Option<&'a Value> {
 /// A numeric setting that is not a number.
 pub(super) fn check(settings: &Value) -> Result<()> {
     let mut numbers = NUMERIC_SETTINGS.iter().filter_map(|name| value_of(settings, name));
-    numbers.try_for_each(|value| json::int(value).map(drop))
+    numbers.try_for_each(|value| json::int(value, json::PART).map(drop))
 }
 
 /// Returns the fields to highlight with their settings. Fields whose settings are not an object are ignored.
@@ -104,7 +104,8 @@ impl Settings {
     /// Reads the settings of a field, `own`, whose defaults are those of the request, `all`.
     pub(super) fn parse(all: &Value, own: &Value) -> Settings {
         let get = |key: &str| value_of(own, key).or_else(|| value_of(all, key));
-        let int = |settings: &Value, key: &str| value_of(settings, key).and_then(|value| json::int(value).ok());
+        let int =
+            |settings: &Value, key: &str| value_of(settings, key).and_then(|value| json::int(value, json::PART).ok());
         // -1 stands for a setting that a field does not have.
         let own_number = |key: &str| int(own, key).filter(|number| *number != -1);
         let number = |key: &str, default: i32| own_number(key).or_else(|| int(all, key)).unwrap_or(default);

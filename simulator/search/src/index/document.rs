@@ -16,8 +16,8 @@ use crate::index::blocks::NESTED;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::Encoded;
 use crate::index::mismatch::{boosted_value, check_base64, check_boost, strict, unmappable_integer, unparsed};
-use crate::index::numbers::{SOURCE, check_range, check_value};
-use crate::json::{is_oversized_integer, java_text, literal, not_numeric};
+use crate::index::numbers::{check_range, check_value};
+use crate::json::{BODY, is_oversized_integer, java_text, literal, not_numeric};
 use crate::mapping::{
     ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
     Unmapped, guess, object_of_template,
@@ -474,7 +474,7 @@ impl<'a> DocumentParser<'a> {
             let value = match boost {
                 None => value,
                 Some(_) if node.field_type.kind == Kind::String => &end,
-                Some(_) => return Err(unparsed(&path, not_numeric("END_OBJECT", SOURCE))),
+                Some(_) => return Err(unparsed(&path, not_numeric("END_OBJECT", BODY))),
             };
             self.field(&path, node, value, false)?;
         }

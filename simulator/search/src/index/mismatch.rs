@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
-use crate::index::numbers::SOURCE;
-use crate::json::{java_text, number_of, unreadable};
+use crate::json::{BODY, java_text, number_of, unreadable};
 use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 
 /// Returns the value and the boost within an object that stands for a field's value.
@@ -17,7 +16,7 @@ use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 pub(crate) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value>) -> Result<(&'v Value, f32)> {
     match field.kind {
         Kind::Boolean => {
-            return Err(unreadable("Current token (START_OBJECT) not of boolean type", SOURCE));
+            return Err(unreadable("Current token (START_OBJECT) not of boolean type", BODY));
         }
         Kind::Ip => {
             return Err(SearchError::illegal("failed to parse ip [{], not a valid ip address"));
@@ -67,7 +66,7 @@ pub(super) fn check_base64(value: &Value) -> Result<()> {
             format!("Current token ({token}) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary")
         }
     };
-    Err(unreadable(&reason, SOURCE))
+    Err(unreadable(&reason, BODY))
 }
 
 /// Describes the first character of a text that base64 cannot have. The closing quote follows the text.

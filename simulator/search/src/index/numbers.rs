@@ -6,11 +6,8 @@ use serde_json::{Number, Value};
 
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
-use crate::json::{boolean_token, is_oversized_integer, java_number, not_numeric, unreadable, whole};
+use crate::json::{BODY, boolean_token, is_oversized_integer, java_number, not_numeric, unreadable, whole};
 use crate::mapping::{FieldType, Kind, out_of_range, truth};
-
-/// What the parser of a document reads, in its errors.
-pub(super) const SOURCE: &str = "[B@1";
 
 /// Name of the Java class of a number, for error messages.
 fn class(kind: Kind) -> &'static str {
@@ -30,7 +27,7 @@ fn class(kind: Kind) -> &'static str {
 pub(crate) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
     let coerces = field.setting("coerce").is_none_or(truth);
     match value {
-        Value::Bool(own) => Err(not_numeric(boolean_token(*own), SOURCE)),
+        Value::Bool(own) => Err(not_numeric(boolean_token(*own), BODY)),
         Value::String(_) if !coerces => {
             let reason = format!("{} value passed as String", class(field.kind));
             Err(SearchError::argument(reason))
@@ -106,7 +103,7 @@ pub(super) fn check_range(kind: Kind, number: &Number, literal: &str) -> Result<
         None => Ok(()),
         Some(range) => {
             let reason = format!("Numeric value ({literal}) out of range of {range}");
-            Err(unreadable(&reason, SOURCE))
+            Err(unreadable(&reason, BODY))
         }
     }
 }

@@ -91,7 +91,7 @@ impl GeoPoint {
                 };
                 let middle = (range.0 + range.1) / 2.0;
                 index <<= 1;
-                if value >= middle {
+                if value > middle {
                     index |= 1;
                     range.0 = middle;
                 } else {

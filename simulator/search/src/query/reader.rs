@@ -194,7 +194,7 @@ impl Form<'_> {
                 settings.insert(key, tokens.whole());
             }
             (Setting::Float, Token::Value(value)) => settings.insert(key, Some(&float(value)?.into())),
-            (Setting::Int, Token::Value(value)) => settings.insert(key, Some(&int(value)?.into())),
+            (Setting::Int, Token::Value(value)) => settings.insert(key, Some(&json::int(value, json::PART)?.into())),
             (Setting::Flag, Token::Value(value)) => settings.insert(key, Some(&truth(value).into())),
             (Setting::Scalar | Setting::Nullable | Setting::Names, Token::Value(value)) => {
                 settings.insert(key, Some(value));
@@ -204,7 +204,7 @@ impl Form<'_> {
             }
             (_, _) if !self.refused.contains(&Refused::End) => return self.check(context, token, name),
             // The parser reads any token as the setting.
-            (Setting::Float | Setting::Int, _) => return Err(not_numeric(tokens.kind(), "UNKNOWN")),
+            (Setting::Float | Setting::Int, _) => return Err(not_numeric(tokens.kind(), json::PART)),
             (Setting::Flag, _) => return Err(not_boolean(tokens)),
             (Setting::Scalar | Setting::Nullable, Token::Object | Token::Array | Token::EndArray) => {
                 settings.insert(key, value_of(tokens).as_ref());
@@ -219,7 +219,7 @@ impl Form<'_> {
 fn not_boolean(tokens: &Tokens<'_>) -> SearchError {
     unreadable(
         &format!("Current token ({}) not of boolean type", tokens.kind()),
-        "UNKNOWN",
+        json::PART,
     )
 }
 
@@ -241,7 +241,7 @@ pub(super) fn flag(tokens: &Tokens<'_>) -> Result<bool> {
 pub(super) fn float_of(tokens: &Tokens<'_>) -> Result<f32> {
     match tokens.current() {
         Token::Value(value) => float(value),
-        _ => Err(not_numeric(tokens.kind(), "UNKNOWN")),
+        _ => Err(not_numeric(tokens.kind(), json::PART)),
     }
 }
 
@@ -327,20 +327,9 @@ fn texts(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Value>> {
 /// Other texts, and booleans.
 fn float(value: &Value) -> Result<f32> {
     match value {
-        Value::Bool(own) => Err(not_numeric(boolean_token(*own), "UNKNOWN")),
+        Value::Bool(own) => Err(not_numeric(boolean_token(*own), json::PART)),
         Value::String(text) => typed_number(text.trim()).ok_or_else(|| SearchError::float(text)),
         other => Ok(number_of(other).unwrap_or_default() as f32),
-    }
-}
-
-/// Reads an integer, or the text of one. Numbers are truncated.
-///
-/// # Errors
-/// Other texts, booleans, and numbers that are too large.
-fn int(value: &Value) -> Result<i32> {
-    match value {
-        Value::Bool(own) => Err(not_numeric(boolean_token(*own), "UNKNOWN")),
-        other => json::int(other),
     }
 }
 

@@ -135,13 +135,6 @@ async fn numeric_terms_are_formatted() {
     500,
     "[nested] nested path [o] is not nested"
 )]
-#[case(
-    "POST",
-    "/i/_search",
-    json!({"aggs": {"a": {"nested": {"path": "q"}}}}),
-    500,
-    "[nested] nested path [q] not found"
-)]
 #[tokio::test]
 async fn invalid_requests_are_rejected(
     #[case] method: &str,

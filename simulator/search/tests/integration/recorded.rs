@@ -61,6 +61,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_settings(include_str!("../recorded/settings.jsonl"), 400)]
 #[case::of_shards(include_str!("../recorded/shards.jsonl"), 40)]
 #[case::of_sorts(include_str!("../recorded/sorts.jsonl"), 300)]
+#[case::of_aggregations(include_str!("../recorded/aggregations.jsonl"), 400)]
 #[case::of_blocks(include_str!("../recorded/blocks.jsonl"), 120)]
 #[case::of_bodies(include_str!("../recorded/bodies.jsonl"), 600)]
 #[case::of_values(include_str!("../recorded/values.jsonl"), 200)]

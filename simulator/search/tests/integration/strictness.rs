@@ -61,7 +61,7 @@ async fn invalid_settings_of_queries_are_rejected(#[case] query: Value, #[case] 
 }
 
 #[rstest]
-#[case(json!({"a b": {"terms": {"field": "level"}}}), 400, "Invalid aggregation name [a b]")]
+#[case(json!({"a[b": {"terms": {"field": "level"}}}), 400, "Invalid aggregation name [a[b]")]
 #[case(json!([]), 400, "Unexpected token END_ARRAY in [aggs]")]
 #[case(json!({"a": {"terms": "x"}}), 400, "Expected [START_OBJECT] under [terms], but got a [VALUE_STRING] in [a]")]
 #[case(
