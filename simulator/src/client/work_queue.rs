@@ -46,6 +46,8 @@ pub struct WorkQueue<K> {
 }
 
 struct State<K> {
+    /// Ready keys that go before the others.
+    first: VecDeque<K>,
     ready: VecDeque<K>,
     queued: BTreeSet<K>,
     processing: BTreeSet<K>,
@@ -60,6 +62,25 @@ impl<K: Clone + Ord + Hash> State<K> {
         if self.queued.insert(key.clone()) && !self.processing.contains(&key) {
             self.ready.push_back(key);
         }
+    }
+
+    /// Adds a key before the others, after those added so earlier.
+    fn add_first(&mut self, key: K) {
+        if self.processing.contains(&key) || self.first.contains(&key) {
+            return self.add(key);
+        }
+        if !self.queued.insert(key.clone()) {
+            self.ready.retain(|ready| *ready != key);
+        }
+        self.first.push_back(key);
+    }
+
+    fn take(&mut self) -> Option<K> {
+        self.first.pop_front().or_else(|| self.ready.pop_front())
+    }
+
+    fn len(&self) -> usize {
+        self.first.len() + self.ready.len()
     }
 
     /// Adds the keys whose delay has passed.
@@ -80,6 +101,7 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
         Self {
             clock,
             state: Mutex::new(State {
+                first: VecDeque::new(),
                 ready: VecDeque::new(),
                 queued: BTreeSet::new(),
                 processing: BTreeSet::new(),
@@ -95,6 +117,12 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
     /// Adds a key.
     pub fn add(&self, key: K) {
         self.state.lock().add(key);
+        self.changed.notify_one();
+    }
+
+    /// Adds a key before the keys that are ready. A key that is being processed is added as by [`add`](Self::add).
+    pub(crate) fn add_first(&self, key: K) {
+        self.state.lock().add_first(key);
         self.changed.notify_one();
     }
 
@@ -146,7 +174,7 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
             let first = {
                 let mut state = self.state.lock();
                 state.add_due(self.clock.now());
-                if let Some(key) = state.ready.pop_front() {
+                if let Some(key) = state.take() {
                     state.queued.remove(&key);
                     state.processing.insert(key.clone());
                     return key;
@@ -177,13 +205,13 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
 
     /// Number of keys that are ready.
     pub fn len(&self) -> usize {
-        self.state.lock().ready.len()
+        self.state.lock().len()
     }
 
     /// Whether no key is ready or being processed.
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.state.lock();
-        state.ready.is_empty() && state.processing.is_empty()
+        state.len() == 0 && state.processing.is_empty()
     }
 
     /// Whether no key is ready.
@@ -212,6 +240,21 @@ mod tests {
         assert_eq!(queue.next().now_or_never(), Some("a"));
         queue.add("a");
         assert_eq!(queue.next().now_or_never(), Some("b"));
+        assert_eq!(queue.next().now_or_never(), None);
+        queue.done(&"a");
+        assert_eq!(queue.next().now_or_never(), Some("a"));
+    }
+
+    #[test]
+    fn keys_added_first_go_before_the_others_in_their_order() {
+        let (_, queue) = queue();
+        queue.extend(["a", "b", "c"]);
+        queue.add_first("c");
+        queue.add_first("d");
+        queue.add_first("c");
+        let order: Vec<_> = std::iter::from_fn(|| queue.next().now_or_never()).collect();
+        assert_eq!(order, ["c", "d", "a", "b"]);
+        queue.add_first("a");
         assert_eq!(queue.next().now_or_never(), None);
         queue.done(&"a");
         assert_eq!(queue.next().now_or_never(), Some("a"));

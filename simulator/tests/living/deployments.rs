@@ -1,5 +1,7 @@
 //! Deployments.
 
+use futures::future::join_all;
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Object, owner};
@@ -48,35 +50,45 @@ async fn a_paused_deployment_creates_no_replica_set_until_it_is_resumed() {
     assert_eq!(cluster.list("replicasets").await.len(), 2);
 }
 
+#[rstest]
+#[case::alone(1)]
+#[case::beside_three_others(4)]
+#[case::beside_seven_others(8)]
 #[tokio::test]
-async fn a_rollout_takes_one_step_for_each_pod_that_becomes_ready() {
+async fn a_rollout_takes_one_step_for_each_pod_that_becomes_ready(#[case] deployments: usize) {
     let cluster = Cluster::start().await;
-    let mut deployment = owner("web", 3, "nginx:1.9");
-    deployment["spec"]["strategy"] =
-        json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}});
-    cluster.create("deployments", deployment).await;
-    cluster.patch("deployments", "web", image("nginx:1.10")).await;
-    let steps: Vec<String> = cluster
-        .messages("ScalingReplicaSet")
-        .await
-        .iter()
-        .map(|message| {
-            let words: Vec<&str> = message.split(' ').collect();
-            format!("{} to {}", words[1], words[words.len() - 1])
-        })
-        .collect();
-    assert_eq!(
-        steps,
-        [
-            "up to 3",
-            "up to 1",
-            "down to 2",
-            "up to 2",
-            "down to 1",
-            "up to 3",
-            "down to 0"
-        ]
-    );
+    let names: Vec<String> = (0..deployments).map(|number| format!("web{number}")).collect();
+    for name in &names {
+        let mut deployment = owner(name, 3, "nginx:1.9");
+        deployment["spec"]["strategy"] =
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}});
+        cluster.create("deployments", deployment).await;
+    }
+    let (api, change) = (cluster.api("deployments"), image("nginx:1.10"));
+    join_all(names.iter().map(|name| api.patch(name, &change))).await;
+    cluster.0.settle().await;
+    let messages = cluster.messages("ScalingReplicaSet").await;
+    for name in &names {
+        let prefix = format!("{name}-");
+        let words = messages.iter().map(|message| message.split(' ').collect::<Vec<_>>());
+        let own = words.filter(|words| words.iter().any(|word| word.starts_with(&prefix)));
+        let steps: Vec<String> = own
+            .map(|words| format!("{} to {}", words[1], words[words.len() - 1]))
+            .collect();
+        assert_eq!(
+            steps,
+            [
+                "up to 3",
+                "up to 1",
+                "down to 2",
+                "up to 2",
+                "down to 1",
+                "up to 3",
+                "down to 0"
+            ],
+            "{name}"
+        );
+    }
 }
 
 fn image(image: &str) -> Value {

@@ -164,12 +164,12 @@ impl Kubelets {
     ) -> Result<std::sync::Arc<RunningContainer>, String> {
         let (queue, key, started, stopping) = (self.queue.clone(), key.clone(), run.started, run.stopping.clone());
         let on_end = move |ended: &crate::cluster::container::Ended| {
-            let seen = if stopping.load(Ordering::Acquire) {
-                ended.at
-            } else {
-                detected_at(started, ended.at)
-            };
-            queue.add_after(key, seen.duration_since(ended.at).try_into().unwrap_or(RESYNC));
+            if stopping.load(Ordering::Acquire) {
+                // A container takes less time to stop than another to start.
+                return queue.add_first(key);
+            }
+            let detected = detected_at(started, ended.at);
+            queue.add_after(key, detected.duration_since(ended.at).try_into().unwrap_or(RESYNC));
         };
         self.engine.start(spec, on_end).await
     }
