@@ -182,12 +182,16 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
     }
     let (routing, preference) = (request.param("routing"), request.param("preference"));
     let routing = shared.cluster.search_routing(indices, routing, preference)?;
-    let shards = named.iter().flat_map(|index| {
+    let visited = named.iter().flat_map(|index| {
         let all = shared.cluster.routing(index).into_iter();
         all.filter(|(shard, _)| routing.visits(index, *shard))
     });
-    let shards = shards.map(|(_, copies)| preferred_copies(copies, preference.unwrap_or_default()).into());
-    let shards: Vec<Value> = shards.collect();
+    let mut visited: Vec<_> = visited.collect();
+    visited.sort_by_key(|(shard, _)| *shard);
+    let copies = visited.into_iter().map(|(_, copies)| copies);
+    let shards: Vec<Value> = copies
+        .map(|copies| preferred_copies(copies, preference.unwrap_or_default()).into())
+        .collect();
     let holds = |id: &str| {
         let mut copies = shards.iter().filter_map(Value::as_array).flatten();
         copies.any(|copy| copy.get("node").and_then(Value::as_str) == Some(id))

@@ -102,18 +102,23 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         index.check_block(Block::Read)?;
         cluster.refresh_if_due(index)?;
     }
-    let views: Vec<_> = if request.search_type.is_dfs() {
-        targets
+    let mut shards: Vec<_> = targets
+        .iter()
+        .flat_map(|target| {
+            (0u32..)
+                .zip(&target.0.shards)
+                .map(move |(number, shard)| (number, shard, target))
+        })
+        .filter(|(number, _, (index, _))| routing.visits(index, *number))
+        .collect();
+    // The first shards of all indices go before their second ones; hits of the same rank are in this order.
+    shards.sort_by_key(|(number, ..)| *number);
+    let views: Vec<_> = match request.search_type.is_dfs() {
+        true => shards
             .iter()
-            .flat_map(|(index, _)| {
-                let visited = (0u32..)
-                    .zip(index.views())
-                    .filter(|(shard, _)| routing.visits(index, *shard));
-                visited.map(|(_, view)| (index.clone(), view)).collect::<Vec<_>>()
-            })
-            .collect()
-    } else {
-        vec![]
+            .map(|(_, shard, (index, _))| (index.clone(), shard.view()))
+            .collect(),
+        false => vec![],
     };
     let global = global_statistics(&views);
     let statistics: Option<&Statistics<'_>> = if request.search_type.is_dfs() {
@@ -122,41 +127,36 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         None
     };
     let scan_alone = request.search_type == SearchType::Scan && !request.scrolls;
-    for (index, filters) in &targets {
+    for (number, shard, (index, filters)) in shards {
+        outcome.shards += 1;
         let boost = request
             .indices_boost
             .iter()
             .find(|(name, _)| *name == index.name || index.aliases.read().contains_key(name))
             .map_or(1.0, |(_, boost)| *boost);
-        for (number, shard) in (0u32..)
-            .zip(&index.shards)
-            .filter(|(shard, _)| routing.visits(index, *shard))
-        {
-            outcome.shards += 1;
-            let target = Target {
-                index,
-                number,
-                shard,
-                filters,
-                boost,
-            };
-            // A request that cannot be parsed has the error of its parser.
-            let prepared = prepare(cluster, request, &target, statistics).and_then(|searched| match scan_alone {
-                true => {
-                    let reason = "Scroll must be provided when scanning...";
-                    Err(SearchError::new(500, "ElasticsearchException", reason))
-                }
-                false => Ok(searched),
-            });
-            match prepared {
-                Ok(searched) => outcome.searched.push(searched),
-                Err(error) if request.budget.is_exceeded() => return Err(error),
-                Err(error) => outcome.failures.push(Failure {
-                    index: index.name.clone(),
-                    shard: number,
-                    error,
-                }),
+        let target = Target {
+            index,
+            number,
+            shard,
+            filters,
+            boost,
+        };
+        // A request that cannot be parsed has the error of its parser.
+        let prepared = prepare(cluster, request, &target, statistics).and_then(|searched| match scan_alone {
+            true => {
+                let reason = "Scroll must be provided when scanning...";
+                Err(SearchError::new(500, "ElasticsearchException", reason))
             }
+            false => Ok(searched),
+        });
+        match prepared {
+            Ok(searched) => outcome.searched.push(searched),
+            Err(error) if request.budget.is_exceeded() => return Err(error),
+            Err(error) => outcome.failures.push(Failure {
+                index: index.name.clone(),
+                shard: number,
+                error,
+            }),
         }
     }
     execute(cluster, request, &mut outcome)?;

@@ -9,6 +9,7 @@ use crate::api::{
     aliases, analyze, cat, cluster, cluster_settings, deletion, documents, indices, mappings, multi_get, nodes, query,
     scroll, search, similar, snapshots, state, stats, suggest, templates, vectors, warmers,
 };
+use crate::cluster::Expand;
 use crate::error::{Result, SearchError, problems};
 use crate::shared::Shared;
 
@@ -19,77 +20,19 @@ struct Endpoint<'a> {
     action: &'a [&'a str],
 }
 
-/// Splits `[/indices[/types]]/_action...`.
-fn endpoint<'a>(path: &'a [&'a str]) -> Option<Endpoint<'a>> {
-    let is_action = |part: &&str| part.starts_with('_') && !matches!(*part, "_all" | "_default_");
-    let mut at = path.iter().position(is_action)?;
-    // The name of an index may begin with `_`.
-    if at == 0 && path.first().is_some_and(|first| !is_known(first)) {
-        at = 1 + path.iter().skip(1).position(is_action)?;
-    }
-    let (names, action) = path.split_at(at);
-    match names {
-        [] => Some(Endpoint {
-            indices: "",
-            types: None,
-            action,
-        }),
-        [indices] => Some(Endpoint {
-            indices,
-            types: None,
-            action,
-        }),
-        [indices, types] => Some(Endpoint {
-            indices,
-            types: Some(types),
-            action,
-        }),
-        _ => None,
-    }
-}
-
-/// Returns whether the first segment of a path is an action.
-fn is_known(first: &str) -> bool {
-    const OWN: [&str; 37] = [
-        "_alias",
-        "_aliases",
-        "_analyze",
-        "_bulk",
-        "_cache",
-        "_cat",
-        "_close",
-        "_cluster",
-        "_count",
-        "_field_stats",
-        "_flush",
-        "_mapping",
-        "_mappings",
-        "_mget",
-        "_mpercolate",
-        "_msearch",
-        "_mtermvectors",
-        "_nodes",
-        "_open",
-        "_optimize",
-        "_plugin",
-        "_recovery",
-        "_refresh",
-        "_scripts",
-        "_search",
-        "_search_shards",
-        "_segments",
-        "_settings",
-        "_snapshot",
-        "_stats",
-        "_status",
-        "_suggest",
-        "_template",
-        "_upgrade",
-        "_validate",
-        "_warmer",
-        "_warmers",
-    ];
-    OWN.contains(&first)
+/// Splits `[/indices[/types]]/_action...` at each part that may be the action. The name of an index may begin with `_`.
+fn endpoints<'a>(path: &'a [&'a str]) -> impl Iterator<Item = Endpoint<'a>> {
+    let is_action = |part: &str| part.starts_with('_') && !matches!(part, "_all" | "_default_");
+    (0..path.len().min(3)).filter_map(move |at| {
+        let (names, action) = path.split_at(at);
+        let (indices, types) = match names {
+            [] => ("", None),
+            [indices] => (*indices, None),
+            [indices, types, ..] => (*indices, Some(*types)),
+        };
+        let found = is_action(action.first()?);
+        found.then_some(Endpoint { indices, types, action })
+    })
 }
 
 /// Routes a request to its handler.
@@ -98,14 +41,16 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
         return Ok(Answer::text(String::new()));
     }
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-    let answered = if let Some(endpoint) = endpoint(&path) {
-        match index_action(shared, request, &endpoint)? {
-            None => cluster_action(shared, request, &path)?,
-            found => found,
+    let mut answered = None;
+    for endpoint in endpoints(&path) {
+        answered = index_action(shared, request, &endpoint)?;
+        if answered.is_none() && endpoint.indices.is_empty() {
+            answered = cluster_action(shared, request, &path)?;
         }
-    } else {
-        None
-    };
+        if answered.is_some() {
+            break;
+        }
+    }
     match answered {
         Some(answer) => Ok(answer),
         None => document(shared, request, &path)?.map_or_else(
@@ -181,6 +126,9 @@ fn index_action(shared: &Shared, request: &RestRequest, endpoint: &Endpoint<'_>)
         (&Method::POST, ["_upgrade"]) => indices::maintain(shared, request, names, "_upgrade")?,
         (_, ["_cache", "clear"]) if reads => indices::maintain(shared, request, names, "_cache")?,
         (&Method::GET, ["_stats"]) => stats::stats(shared, request, names, request.param("metric"))?,
+        (&Method::GET, ["_stats", metrics, _]) if indices.is_empty() => {
+            stats::stats(shared, request, names, Some(metrics))?
+        }
         (&Method::GET, ["_stats", metrics]) => stats::stats(shared, request, names, Some(metrics))?,
         (&Method::GET, ["_segments"]) => stats::segments(shared, request, names)?,
         (&Method::GET, ["_recovery"]) => stats::recovery(shared, request, names)?,
@@ -305,8 +253,12 @@ fn cluster_action(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resu
             let metrics: Vec<&str> = request.param("metric").into_iter().collect();
             nodes::stats(shared, request, request.param("nodeId"), &metrics)
         }
-        (_, ["_nodes", "stats", metrics @ ..]) if get => nodes::stats(shared, request, None, metrics),
-        (_, ["_nodes", picked, "stats", metrics @ ..]) if get => nodes::stats(shared, request, Some(picked), metrics),
+        (_, ["_nodes", "stats", metrics @ ..]) if get && metrics.len() <= 2 => {
+            nodes::stats(shared, request, None, metrics)
+        }
+        (_, ["_nodes", picked, "stats", metrics @ ..]) if get && metrics.len() <= 2 => {
+            nodes::stats(shared, request, Some(picked), metrics)
+        }
         (_, ["_cluster", "nodes", picked, "hot_threads" | "hotthreads"]) if get => {
             nodes::hot_threads(shared, Some(picked))
         }
@@ -346,7 +298,14 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
     let writes = matches!(request.method, Method::PUT | Method::POST);
     let reads = matches!(request.method, Method::GET | Method::HEAD);
     let answer = match (&request.method, path) {
-        (_, [_, _, .., "_percolate" | "_mpercolate"] | [_, _, .., "_percolate", "count"]) => {
+        (
+            &Method::GET | &Method::POST,
+            [index, _, "_percolate" | "_mpercolate"]
+            | [index, _, _, "_percolate"]
+            | [index, _, "_percolate", "count"]
+            | [index, _, _, "_percolate", "count"],
+        ) => {
+            shared.cluster.resolve(index, Expand::METADATA)?;
             return Err(SearchError::illegal("the percolator is not supported"));
         }
         (_, []) if reads => cluster::root(shared),

@@ -204,6 +204,7 @@ async fn a_skipped_value_does_not_exist() {
 #[tokio::test]
 async fn percolation_is_rejected() {
     let backend = Backend::new();
+    backend.put("/i", "").await;
     for uri in ["/i/t/_percolate", "/i/t/1/_percolate", "/i/t/_percolate/count"] {
         let answer = backend.post(uri, "{}").await;
         let error = "ElasticsearchIllegalArgumentException[the percolator is not supported]";
