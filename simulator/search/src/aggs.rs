@@ -25,13 +25,15 @@ mod significant;
 mod terms;
 mod values;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
-use crate::find::Searched;
+use crate::find::{SearchRequest, Searched, check_sort};
 use crate::mapping::{DataUse, FieldData, Kind, truth};
 use crate::query::Context;
 use crate::script::Script;
@@ -131,6 +133,8 @@ pub(crate) struct Aggregation {
     settings: Value,
     /// Script that computes the values, instead of a field.
     script: Option<Script>,
+    /// Request of `top_hits`.
+    hits: Option<Arc<SearchRequest>>,
     sub_aggregations: Vec<Aggregation>,
 }
 
@@ -207,6 +211,9 @@ pub(crate) fn count(wanted: &[Aggregation]) -> usize {
 pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Result<()> {
     for aggregation in wanted {
         check_format(aggregation, context)?;
+        if let Some(hits) = &aggregation.hits {
+            check_sort(&hits.sort, context)?;
+        }
         if let Some(field) = aggregation.settings.get("field").and_then(Value::as_str)
             && let Some(data) = context.mapping.field_data(field)
         {

@@ -44,7 +44,7 @@ pub(super) fn check<'a>(facet: &'a Facet<'_>, context: &Context<'_>) -> Result<V
     let data = context.mapping.field_data(field);
     let data = data.ok_or_else(|| facet.refuse(&format!("failed to find mapping for [{field}]")))?;
     data.cast(field, DataUse::Points)?;
-    GeoPoint::parse(point).ok_or_else(|| SearchError::parse("geo_point expected"))?;
+    GeoPoint::read(point)?;
     Ok(facet.value_field().into_iter().collect())
 }
 
@@ -58,7 +58,7 @@ pub(super) fn distances(
     let (Some((field, point)), Some(ranges)) = (field_and_origin(facet), ranges(facet)) else {
         return Ok(());
     };
-    let origin = GeoPoint::parse(point).ok_or_else(|| SearchError::parse("geo_point expected"))?;
+    let origin = GeoPoint::read(point)?;
     let unit = facet.text(&["unit"]).unwrap_or("m");
     let unit = metres(&json!(1), Some(unit))
         .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;

@@ -86,6 +86,10 @@ impl Rounding {
         rounding.to_utc = adjust || length < 12 * 3_600_000;
         let offset = |value: Option<&Value>| -> Result<i64> {
             let text = value.and_then(Value::as_str).unwrap_or("0s");
+            if text.is_empty() {
+                let kind = "StringIndexOutOfBoundsException";
+                return Err(SearchError::new(400, kind, "String index out of range: 0"));
+            }
             let (sign, length) = match text.strip_prefix('-') {
                 Some(rest) => (-1, rest),
                 None => (1, text.trim_start_matches('+')),

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of};
-use crate::aggs::{Aggregation, Matches, Scope};
+use crate::aggs::{Aggregation, Matches, Scope, refuse};
 use crate::error::Result;
-use crate::find::{SearchRequest, best_of, render};
+use crate::find::{best_of, render};
 use crate::json::number_of;
 use crate::mapping::truth;
 
@@ -218,13 +218,14 @@ fn distinct(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<us
 
 /// Computes `top_hits`: the documents of a bucket with the highest scores, or the first ones of the sort order.
 pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let mut settings = aggregation.settings.as_object().cloned().unwrap_or_default();
-    settings.entry("size").or_insert(json!(3));
-    let request = SearchRequest::of_object(&settings, &scope.cluster.options.limits)?;
-    let (hits, best) = best_of(scope.searched, &request, matches)?;
+    let request = aggregation
+        .hits
+        .as_deref()
+        .ok_or_else(|| refuse(format!("Missing definition for aggregation [{}]", aggregation.name)))?;
+    let (hits, best) = best_of(scope.searched, request, matches)?;
     let hits = hits
         .iter()
-        .map(|hit| render(scope.cluster, &request, scope.searched, hit))
+        .map(|hit| render(scope.cluster, request, scope.searched, hit))
         .collect::<Result<Vec<_>>>()?;
     let max_score = if request.sort.is_empty() || request.track_scores {
         best.map_or(Value::Null, crate::score::score_json)

@@ -3,20 +3,41 @@
 //! Guarantees: every error that does not depend on documents is returned before documents are collected.
 //! Source: Elasticsearch 1.5's `AggregatorParsers` and the parsers of its aggregations.
 
-use serde_json::Value;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use crate::aggs::include_exclude::IncludeExclude;
-use crate::aggs::ranges::check_masks;
+use crate::aggs::ranges::{check_distances, check_masks};
 use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, settings, terms};
 use crate::error::{Result, SearchError};
-use crate::json::token_of;
+use crate::find::SearchRequest;
+use crate::json::{PART, boolean_token, not_numeric, token_of};
+use crate::options::Limits;
 use crate::script::Script;
 
-/// Parses aggregations with at most `depth` levels.
+/// Parses aggregations.
 ///
 /// # Errors
 /// No kind or several, an unknown kind, invalid settings, or too many levels.
-pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
+pub(crate) fn parse(wanted: &Value, limits: &Limits) -> Result<Vec<Aggregation>> {
+    parse_level(wanted, limits.depth, limits)
+}
+
+/// Parses the request of `top_hits`. An error that is none of Elasticsearch's own is the cause of one.
+fn top_hits(settings: &Value, limits: &Limits) -> Result<SearchRequest> {
+    let mut settings = settings.as_object().cloned().unwrap_or_default();
+    settings.entry("size").or_insert(json!(3));
+    SearchRequest::of_object(&settings, limits).map_err(|error| match error.kind {
+        "NumberFormatException" | "JsonParseException" | "NullPointerException" => {
+            SearchError::new(error.status, "ElasticsearchException", error.reason.clone()).caused_by(error)
+        }
+        _ => error,
+    })
+}
+
+/// Parses aggregations with at most `depth` levels.
+fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggregation>> {
     let all = wanted.as_object().ok_or_else(|| {
         let token = match wanted {
             Value::Array(items) => items.first().map_or("END_ARRAY", token_of),
@@ -53,7 +74,7 @@ pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
                     )));
                 }
                 match (key.as_str(), found) {
-                    ("aggs" | "aggregations", _) => sub_aggregations = parse(value, depth - 1)?,
+                    ("aggs" | "aggregations", _) => sub_aggregations = parse_level(value, depth - 1, limits)?,
                     (_, None) => {
                         check(name, key, value)?;
                         found = Some((key, value));
@@ -67,6 +88,7 @@ pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
             }
             let (kind, settings) =
                 found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
+            has_source(name, kind, settings)?;
             if !sub_aggregations.is_empty() && is_leaf(kind) {
                 return Err(SearchError::new(
                     500,
@@ -76,7 +98,9 @@ pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
             }
             let script = settings.get("script").is_some_and(Value::is_string);
             let script = script.then(|| Script::parse(settings)).transpose();
+            let hits = (kind == "top_hits").then(|| top_hits(settings, limits)).transpose()?;
             Ok(Aggregation {
+                hits: hits.map(Arc::new),
                 script: script.map_err(|error| refuse(format!("Parse Failure [{error}]")))?,
                 name: name.clone(),
                 kind: kind.clone(),
@@ -115,6 +139,9 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
     if kind.ends_with("histogram") {
         histogram::check(name, kind == "date_histogram", settings)?;
     }
+    if kind == "geo_distance" {
+        check_distances(name, settings)?;
+    }
     required(name, kind, settings)?;
     let directions = settings.get("order").and_then(Value::as_object);
     let mut directions = directions
@@ -140,6 +167,8 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
             IncludeExclude::parse(settings)?;
             terms::check(name, settings)?;
         }
+        "percentiles" => check_numbers(settings.get("percents"))?,
+        "percentile_ranks" => check_numbers(settings.get("values"))?,
         "geohash_grid" => {
             for key in ["precision", "size", "shard_size", "shardSize"] {
                 geo::grid_number(settings, key)?;
@@ -152,15 +181,35 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
         }
         _ => {}
     }
-    let has_field = settings.get("field").is_some_and(Value::is_string);
-    if !has_field && settings.get("script").is_none() {
-        return Err(SearchError::new(
-            400,
-            "AggregationExecutionException",
-            format!("could not find the appropriate value context to perform aggregation [{name}]"),
-        ));
-    }
     Ok(())
+}
+
+/// Fails if an aggregation of values has neither a field nor a script.
+fn has_source(name: &str, kind: &str, settings: &Value) -> Result<()> {
+    let has_field = settings.get("field").is_some_and(Value::is_string);
+    if has_field || settings.get("script").is_some() || settings::has_no_values(kind) {
+        return Ok(());
+    }
+    Err(SearchError::new(
+        400,
+        "AggregationExecutionException",
+        format!("could not find the appropriate value context to perform aggregation [{name}]"),
+    ))
+}
+
+/// Fails for an item of a list that is neither a number nor the text of one.
+fn check_numbers(listed: Option<&Value>) -> Result<()> {
+    let mut items = listed.and_then(Value::as_array).into_iter().flatten();
+    items.try_for_each(|item| match item {
+        Value::String(text) => text
+            .trim()
+            .parse::<f64>()
+            .map(drop)
+            .map_err(|_| SearchError::float(text)),
+        Value::Bool(flag) => Err(not_numeric(boolean_token(*flag), PART)),
+        Value::Null => Err(not_numeric("VALUE_NULL", PART)),
+        _ => Ok(()),
+    })
 }
 
 /// Fails if a required setting is missing.

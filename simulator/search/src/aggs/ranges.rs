@@ -19,7 +19,7 @@ struct Bounds {
 }
 
 fn bound(scope: &Scope<'_>, formatter: &ValueFormatter, range: &Value, key: &str) -> Result<Option<f64>> {
-    let Some(value) = range.get(key).filter(|value| !value.is_null()) else {
+    let Some(value) = range.get(key).filter(|value| !value.is_null() && !value.is_boolean()) else {
         return Ok(None);
     };
     Ok(Some(match (value, formatter) {
@@ -159,23 +159,68 @@ fn listed(buckets: Vec<(String, Value)>, keyed: bool) -> Value {
     json!({"buckets": buckets.into_iter().map(|(_, bucket)| bucket).collect::<Vec<_>>()})
 }
 
+/// What `geo_distance` measures.
+struct Distances {
+    origin: Option<GeoPoint>,
+    /// Length of the unit in metres.
+    unit: f64,
+    kind: DistanceType,
+}
+
+impl Distances {
+    /// Parses the settings of the aggregation `name`.
+    fn parse(name: &str, settings: &Value) -> Result<Distances> {
+        let origin = ["origin", "point", "center"].iter().find_map(|key| settings.get(*key));
+        let unit = settings.get("unit").and_then(Value::as_str).unwrap_or("m");
+        Ok(Distances {
+            origin: origin.map(|origin| origin_of(name, origin)).transpose()?,
+            unit: metres(&json!(1.0), Some(unit))
+                .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?,
+            kind: settings
+                .as_object()
+                .map_or(Ok(DistanceType::default()), DistanceType::of)?,
+        })
+    }
+}
+
+/// Parses the origin of the aggregation `name`. A part that a list lacks is no number.
+fn origin_of(name: &str, value: &Value) -> Result<GeoPoint> {
+    if let Some(point) = GeoPoint::parse(value) {
+        return Ok(point);
+    }
+    match value {
+        Value::String(text) if !text.contains(',') => GeoPoint::from_geohash(text),
+        Value::String(text) => Err(SearchError::float(text)),
+        Value::Array(parts) if parts.len() > 2 => Err(refuse(format!(
+            "malformed [origin] geo point array in [{name}] geo_distance aggregation. a geo point array must be of the \
+             form [lon, lat]"
+        ))),
+        Value::Array(parts) => Ok(GeoPoint {
+            lat: f64::NAN,
+            lon: parts.first().and_then(Value::as_f64).unwrap_or(f64::NAN),
+        }),
+        other => {
+            let last = other.as_object().and_then(|parts| parts.keys().next_back());
+            Err(refuse(format!(
+                "malformed [{}] geo point object. either [lat] or [lon] (or both) are missing in [{name}] geo_distance \
+                 aggregation",
+                last.map_or("origin", String::as_str)
+            )))
+        }
+    }
+}
+
+/// Fails for an unknown unit or distance type, and an origin that is no point.
+pub(super) fn check_distances(name: &str, settings: &Value) -> Result<()> {
+    Distances::parse(name, settings).map(drop)
+}
+
 /// Computes `geo_distance`: one bucket per range of distances from a point.
 pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = input_of(aggregation)?;
-    let origin = ["origin", "point", "center"].iter().find_map(|key| settings.get(*key));
-    let origin = origin.and_then(GeoPoint::parse).ok_or_else(|| {
-        refuse(format!(
-            "Missing [origin] in geo_distance aggregator [{}]",
-            aggregation.name
-        ))
-    })?;
-    let unit = settings.get("unit").and_then(Value::as_str);
-    let metres_of = metres(&json!(1.0), Some(unit.unwrap_or("m")))
-        .ok_or_else(|| SearchError::illegal(format!("No matching unit found for [{}]", unit.unwrap_or_default())))?;
-    let distance_type = settings
-        .as_object()
-        .map_or(Ok(DistanceType::default()), DistanceType::of)?;
+    let distances = Distances::parse(&aggregation.name, settings)?;
+    let origin = distances.origin.unwrap_or_default();
     let number = |range: &Value, key: &str| range.get(key).and_then(Value::as_f64);
     let bounds: Vec<Bounds> = settings
         .get("ranges")
@@ -197,7 +242,7 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
             let points = sources.get(at).map(|source| points(source, doc)).unwrap_or_default();
             points
                 .iter()
-                .any(|point| is_inside(distance_type.between(origin, *point) / metres_of, from, to))
+                .any(|point| is_inside(distances.kind.between(origin, *point) / distances.unit, from, to))
         })
     })
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::aggs::buckets::{filtered, live_docs};
 use crate::aggs::heuristic::{Frequencies, Heuristic};
 use crate::aggs::include_exclude::IncludeExclude;
-use crate::aggs::terms::{Key, count, grouped, head, suggested_shard_size, text};
+use crate::aggs::terms::{Key, check_hint, count, grouped, head, suggested_shard_size, text};
 use crate::aggs::values::{ValueFormatter, formatter, input_of, is_unmapped, kinds};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::{Result, SearchError};
@@ -36,6 +36,14 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     if is_unmapped(scope, field) {
         return Ok(json!({"buckets": []}));
     }
+    const HINTS: [&str; 3] = ["map", "global_ordinals", "global_ordinals_hash"];
+    check_hint(
+        scope,
+        aggregation,
+        field,
+        &HINTS,
+        "significant.SignificantTermsAggregatorFactory",
+    )?;
     let formatter = formatter(scope, aggregation)?;
     if kinds(scope, field).any(Kind::is_floating) {
         return Err(SearchError::new(

@@ -55,25 +55,24 @@ pub(super) fn check_counts(status: u16, settings: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Validates the settings that depend on the mapping of the field.
-fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -> Result<()> {
+/// Fails if the aggregation of texts has an execution hint that is none of `known`, those of the Java class `factory`.
+pub(super) fn check_hint(
+    scope: &Scope<'_>,
+    aggregation: &Aggregation,
+    input: Input<'_>,
+    known: &[&str],
+    factory: &str,
+) -> Result<()> {
     let settings = &aggregation.settings;
-    let hint = ["execution_hint", "executionHint"]
-        .iter()
-        .find_map(|key| settings.get(*key));
-    if let Some(hint) = hint.and_then(Value::as_str)
-        && !matches!(
-            hint,
-            "map" | "global_ordinals" | "global_ordinals_hash" | "global_ordinals_low_cardinality"
-        )
-        && numeric_mismatch(scope, input)
-    {
-        return Err(SearchError::illegal(format!(
+    let mut hints = ["execution_hint", "executionHint"].iter();
+    let hint = hints.find_map(|key| settings.get(*key)).and_then(Value::as_str);
+    match hint.filter(|hint| !known.contains(hint)) {
+        Some(hint) if numeric_mismatch(scope, input) => Err(SearchError::illegal(format!(
             "Unknown `execution_hint`: [{hint}], expected any of \
-             [Lorg.elasticsearch.search.aggregations.bucket.terms.TermsAggregatorFactory$ExecutionMode;@1"
-        )));
+             [Lorg.elasticsearch.search.aggregations.bucket.{factory}$ExecutionMode;@1"
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// A term with its count, the error bound of the count, and its bucket if it is sorted by a sub-aggregation.
@@ -132,7 +131,13 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"]).unwrap_or(0);
     let include_exclude = IncludeExclude::parse(settings)?;
     let orders = orders(&aggregation.name, settings)?;
-    check_field(scope, aggregation, field)?;
+    const HINTS: [&str; 4] = [
+        "map",
+        "global_ordinals",
+        "global_ordinals_hash",
+        "global_ordinals_low_cardinality",
+    ];
+    check_hint(scope, aggregation, field, &HINTS, "terms.TermsAggregatorFactory")?;
     orders
         .iter()
         .try_for_each(|order| order.check(&aggregation.sub_aggregations))?;

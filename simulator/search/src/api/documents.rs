@@ -319,17 +319,18 @@ pub(super) fn document_json(
 /// Fails if the document has a version other than the wanted one.
 pub(super) fn check_version(
     index: &Index,
-    (type_name, id): (&str, &str),
+    id: &str,
     routing: Option<&str>,
     wanted: Option<u64>,
     found: Option<&Versioned>,
 ) -> Result<()> {
     match (wanted, found) {
-        (Some(wanted), Some((version, _))) if wanted != *version => {
+        (Some(wanted), Some((version, stored))) if wanted != *version => {
             let (number, _) = index.shard_of(id, routing)?;
             let reason = format!(
-                "[{}][{number}] [{type_name}][{id}]: version conflict, current [{version}], provided [{wanted}]",
-                index.name
+                "[{}][{number}] [{}][{id}]: version conflict, current [{version}], provided [{wanted}]",
+                index.name,
+                stored.type_name()
             );
             Err(SearchError::new(409, "VersionConflictEngineException", reason))
         }
@@ -391,13 +392,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
     };
     let wanted = read_version(given)?;
     let (index, found) = read(shared, request, index, type_name, id)?;
-    check_version(
-        &index,
-        (type_name, id),
-        placement(request).value(),
-        wanted,
-        found.as_ref(),
-    )?;
+    check_version(&index, id, placement(request).value(), wanted, found.as_ref())?;
     let status = if found.is_some() { 200 } else { 404 };
     let fields = request.param("fields").filter(|_| !is_check);
     let fields = fields.map(|text| names(&json!(text)));

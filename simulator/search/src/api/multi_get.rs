@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::documents::{check_version, document_json, find, placement, read_version, source_filter};
 use super::search::check_preference;
-use crate::error::{Result, SearchError};
+use crate::error::{Result, SearchError, problems};
 use crate::find::{SourceFilter, names};
 use crate::index::VersionType;
 use crate::json::{self, java_text};
@@ -60,23 +60,32 @@ pub(crate) fn mget(
         (None, Some(ids)) if !ids.is_empty() => ids.iter().map(|id| json!({"_id": id})).collect(),
         _ => return Err(SearchError::validation("no documents to get")),
     };
+    let missing: Vec<String> = items
+        .iter()
+        .enumerate()
+        .flat_map(|(at, item)| {
+            let lacks = |key: &str| item.get(key).is_none_or(Value::is_null);
+            let missing = problems([(index.is_none() && lacks("_index"), "index"), (lacks("_id"), "id")]);
+            missing.map(move |what| format!("{what} is missing for doc {at}"))
+        })
+        .collect();
+    if !missing.is_empty() {
+        return Err(SearchError::invalid(&missing));
+    }
     let filter = source_filter(request);
     let default_fields = request.param("fields").map(|text| names(&json!(text)));
     let realtime = request.flag_or("realtime", true);
     let versions = items.iter().map(item_version).collect::<Result<Vec<_>>>()?;
-    let docs = items.iter().zip(&versions).enumerate().map(|(at, (item, version))| {
+    let docs = items.iter().zip(&versions).map(|(item, version)| {
         let text = |key: &str| {
             item.get(key)
                 .filter(|value| !value.is_null())
                 .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
-        let missing = |what: &str| SearchError::validation(&format!("{what} is missing for doc {at}"));
-        let index = text("_index")
-            .or_else(|| index.map(str::to_owned))
-            .ok_or_else(|| missing("index"))?;
+        let index = text("_index").or_else(|| index.map(str::to_owned)).unwrap_or_default();
         let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
         let wanted_type = type_name.as_deref().unwrap_or("_all");
-        let id = text("_id").ok_or_else(|| missing("id"))?;
+        let id = text("_id").unwrap_or_default();
         let own = item.get("_source").map(SourceFilter::parse);
         let fields = item.get("fields").map(names).or_else(|| default_fields.clone());
         let own_routing = text("_routing").or_else(|| text("routing"));
@@ -85,7 +94,7 @@ pub(crate) fn mget(
         let preferred = check_preference(shared, request.param("preference"));
         let read = find(shared, &index, (wanted_type, &id), routing, realtime).and_then(|(index, found)| {
             preferred?;
-            check_version(&index, (wanted_type, &id), routing, *version, found.as_ref())?;
+            check_version(&index, &id, routing, *version, found.as_ref())?;
             let filter = own.as_ref().or(filter.as_ref());
             document_json(
                 &index,

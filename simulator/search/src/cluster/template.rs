@@ -40,9 +40,8 @@ impl Template {
 
     fn read(body: &Value) -> Result<Template> {
         let pattern = match body.get("template") {
-            None => return Err(SearchError::validation("template is missing")),
             Some(Value::Null) => return Err(SearchError::null_pointer()),
-            Some(pattern) => java_text(pattern),
+            pattern => pattern.map(java_text),
         };
         if body.get("settings").is_some_and(|settings| !settings.is_object()) {
             let reason = "Malformed settings section, should include an inner object";
@@ -79,7 +78,7 @@ impl Template {
             })
             .collect();
         Ok(Template {
-            pattern,
+            pattern: pattern.ok_or_else(|| SearchError::validation("template is missing"))?,
             order,
             settings: body.get("settings").map(Settings::parse).unwrap_or_default(),
             mappings,

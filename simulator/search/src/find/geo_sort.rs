@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::sort::sort_mode;
-use crate::json::{is_scalar, java_text};
+use crate::json::{is_scalar, java_text, token_of};
 use crate::query::{DistanceType, GeoPoint, metres};
 
 /// Origins and unit of a sort by distance.
@@ -28,13 +28,31 @@ pub(super) struct GeoSettings {
     pub(super) nested_filter: Option<Value>,
 }
 
-fn points_of(value: &Value) -> Vec<GeoPoint> {
-    match value {
-        Value::Array(items) if !items.iter().all(Value::is_number) => {
-            items.iter().filter_map(GeoPoint::parse).collect()
-        }
-        other => GeoPoint::parse(other).into_iter().collect(),
+/// Parses a point, or a list of points, in which two numbers are one point.
+fn points_of(value: &Value) -> Result<Vec<GeoPoint>> {
+    let Value::Array(items) = value else {
+        let point = match value {
+            Value::Object(_) => GeoPoint::read(value),
+            scalar => GeoPoint::read(&java_text(scalar).into()),
+        };
+        return Ok(vec![point?]);
+    };
+    let (mut items, mut points) = (items.iter(), Vec::new());
+    while let Some(item) = items.next() {
+        points.push(match item.as_f64() {
+            None => GeoPoint::read(item)?,
+            Some(lon) => {
+                let next = items.next();
+                let lat = next.and_then(Value::as_f64).ok_or_else(|| {
+                    let token = next.map_or("END_ARRAY", token_of);
+                    let reason = format!("geo point parsing: expected second number but got{token}");
+                    SearchError::parse(reason)
+                })?;
+                GeoPoint { lat, lon }
+            }
+        });
     }
+    Ok(points)
 }
 
 impl GeoSettings {
@@ -71,7 +89,7 @@ impl GeoSettings {
                 ("distance_type" | "distanceType" | "normalize", Some(_)) => {}
                 _ => {
                     found.field = key.clone();
-                    found.geo.points.extend(points_of(value));
+                    found.geo.points.extend(points_of(value)?);
                 }
             }
         }

@@ -15,10 +15,11 @@ use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::find::element;
 use crate::find::query_source::QuerySource;
+use crate::find::rescore_settings;
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::SourceFilter;
 use crate::highlight;
-use crate::json::{self, is_scalar};
+use crate::json;
 use crate::mapping::truth;
 use crate::options::Limits;
 use crate::script::Script;
@@ -147,49 +148,6 @@ pub(crate) struct SearchRequest {
     pub(crate) types: Vec<String>,
     /// Budget of the request.
     pub(crate) budget: Arc<Budget>,
-}
-
-/// Checks the settings of a rescorer.
-fn check_rescorer(settings: &Value) -> Result<()> {
-    if let Value::Array(items) = settings {
-        return items.iter().try_for_each(check_rescorer);
-    }
-    let unsupported = |key: &str| Err(SearchError::illegal(format!("rescore doesn't support [{key}]")));
-    for (key, value) in settings.as_object().into_iter().flatten() {
-        match key.as_str() {
-            "window_size" => check_number(value, |text| text.parse::<i32>().is_ok())?,
-            "query" if is_scalar(value) => {
-                return Err(SearchError::parse(
-                    "rescore type malformed, must start with start_object",
-                ));
-            }
-            other if is_scalar(value) => return unsupported(other),
-            _ => {}
-        }
-    }
-    let query = settings
-        .get("query")
-        .ok_or_else(|| SearchError::illegal("missing rescore type"))?;
-    for (key, value) in query.as_object().into_iter().flatten() {
-        match key.as_str() {
-            "query_weight" | "rescore_query_weight" => check_number(value, |text| text.parse::<f32>().is_ok())?,
-            "score_mode" => {}
-            other if is_scalar(value) => return unsupported(other),
-            _ => {}
-        }
-    }
-    match query.get("score_mode").and_then(Value::as_str) {
-        None | Some("avg" | "max" | "min" | "total" | "multiply") => Ok(()),
-        Some(mode) => Err(SearchError::illegal(format!("[rescore] illegal score_mode [{mode}]"))),
-    }
-}
-
-/// Fails for a text that is no number.
-fn check_number(value: &Value, is_number: impl Fn(&str) -> bool) -> Result<()> {
-    match value.as_str().filter(|text| !is_number(text)) {
-        Some(text) => Err(SearchError::number(text)),
-        None => Ok(()),
-    }
 }
 
 /// Converts `from` or `size`.
@@ -439,7 +397,7 @@ impl SearchRequest {
                 if !value.is_array() {
                     element::members(value)?;
                 }
-                self.aggregations = Some(aggs::parse(value, limits.depth)?);
+                self.aggregations = Some(aggs::parse(value, limits)?);
                 return Ok(Some(Element::Aggregations));
             }
             "suggest" => {
@@ -459,7 +417,7 @@ impl SearchRequest {
                 return Ok(Some(Element::InnerHits));
             }
             "rescore" => {
-                check_rescorer(value)?;
+                rescore_settings::check(value)?;
                 self.rescore = match value {
                     Value::Array(items) => items.clone(),
                     other => vec![other.clone()],

@@ -95,7 +95,14 @@ pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
     let (mut tokens, mut specs) = (Tokens::new(value), Vec::new());
     match tokens.current() {
         Token::Value(Value::String(field)) => specs.push(SortSpec::of(field, None)),
-        Token::Object => read_criteria(&mut tokens, &mut specs)?,
+        Token::Object => {
+            read_criteria(&mut tokens, &mut specs)?;
+            // The options of the last criterion were read to the end of the object, and the criteria to that of the
+            // source.
+            if matches!(tokens.current(), Token::End) {
+                return Err(SearchError::incomplete());
+            }
+        }
         Token::Array => {
             while !matches!(tokens.advance(), Token::EndArray) {
                 match tokens.current() {
@@ -354,7 +361,7 @@ impl SortSpec {
 const METADATA: [&str; 5] = ["_type", "_uid", "_id", "_index", TIMESTAMP];
 
 /// Checks that the fields are mapped and the nested paths are nested objects.
-pub(super) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {
+pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {
     let mapping = context.mapping;
     // Metadata fields are those of a type.
     let has_type = context.types.is_empty() || !context.type_names().is_empty();

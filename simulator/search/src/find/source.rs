@@ -58,11 +58,11 @@ impl SourceFilter {
             _ => {}
         }
         for (key, names) in value.as_object().into_iter().flatten() {
-            if !is_scalar(names) && !names.is_array() {
-                return Err(SearchError::parse("unexpected token while parsing source settings"));
-            }
             if !["include", "includes", "exclude", "excludes"].contains(&key.as_str()) {
                 return Err(SearchError::parse(format!("Source definition may not contain {key}")));
+            }
+            if !is_scalar(names) && !names.is_array() {
+                return Err(SearchError::parse("unexpected token while parsing source settings"));
             }
         }
         Ok(())
@@ -95,6 +95,12 @@ impl SourceFilter {
                     exclude: section(["exclude", "excludes"]),
                 }
             }
+            // An item that is no name matches nothing.
+            Value::Array(items) if !items.is_empty() && texts(value).is_empty() => SourceFilter {
+                enabled: true,
+                include: vec!["null".to_owned()],
+                exclude: vec![],
+            },
             other => SourceFilter {
                 enabled: true,
                 include: texts(other).into_iter().filter(|name| !name.is_empty()).collect(),

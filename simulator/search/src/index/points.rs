@@ -7,42 +7,18 @@ use serde_json::Value;
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
 use crate::mapping::FieldNode;
-use crate::query::{GeoPoint, is_geohash_character};
+use crate::query::GeoPoint;
 
 /// Returns the error for a value that is no point.
 fn malformed(value: &Value) -> SearchError {
     match value {
-        Value::String(text) => match text.split_once(',') {
-            None => {
-                let wrong = text.chars().find(|c| !is_geohash_character(*c)).unwrap_or_default();
-                SearchError::illegal(format!("the character '{wrong}' is not a valid geohash character"))
-            }
-            Some(parts) => {
-                let wrong = [parts.0, parts.1]
-                    .into_iter()
-                    .find(|part| part.trim().parse::<f64>().is_err());
-                SearchError::float(wrong.unwrap_or_default().trim())
-            }
-        },
         Value::Array(parts) if parts.first().is_some_and(Value::is_number) => {
             let wrong = parts.iter().find_map(Value::as_str);
             wrong.map_or_else(|| SearchError::parse("geo_point expected"), SearchError::float)
         }
-        Value::Object(parts) => {
-            let is_known = |name: &&String| matches!(name.as_str(), "lat" | "lon" | "geohash");
-            let missing = ["lat", "lon"].into_iter().find(|name| !parts.contains_key(*name));
-            SearchError::parse(match missing {
-                _ if !parts.keys().all(|name| is_known(&name)) => {
-                    "field must be either 'lat', 'lon' or 'geohash'".to_owned()
-                }
-                Some(missing) => format!("field [{missing}] missing"),
-                None => {
-                    let text = parts.values().find_map(Value::as_str);
-                    return text.map_or_else(|| SearchError::parse("geo_point expected"), SearchError::float);
-                }
-            })
-        }
-        _ => SearchError::parse("geo_point expected"),
+        other => GeoPoint::read(other)
+            .err()
+            .unwrap_or_else(|| SearchError::parse("geo_point expected")),
     }
 }
 

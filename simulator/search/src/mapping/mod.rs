@@ -271,6 +271,7 @@ impl Mapping {
         }
         // The definition is that of the first member with the name of the type, or the whole.
         let definition = match definition.as_object().and_then(|outer| outer.iter().next()) {
+            Some((name, Value::Null)) if name == type_name => &json!({}),
             Some((name, inner)) if name == type_name => inner,
             _ => definition,
         };

@@ -12,19 +12,6 @@ use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, Term
 /// # Errors
 /// A syntax error, or a value that is invalid for its field.
 pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringSettings) -> Result<Query> {
-    if text.trim().is_empty() {
-        return Ok(QueryKind::Nothing.into());
-    }
-    let failed = |error: SyntaxError| {
-        SearchError::query(format!("[{}] Failed to parse query [{text}]", context.index))
-            .caused_by(SearchError::new(
-                400,
-                "ParseException",
-                format!("Cannot parse '{text}': {}", error.message),
-            ))
-            .caused_by(SearchError::new(400, error.kind, error.message))
-    };
-    let clauses = parse(text).map_err(failed)?;
     let forced = |key: &str, name: &Option<String>| {
         let analyzer = |name: &String| {
             Analyzer::configured(name, context.mapping.analysis()).map_err(|_| {
@@ -40,6 +27,19 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
         forced: forced("analyzer", &settings.analyzer)?,
         forced_for_quotes: forced("quote_analyzer", &settings.quote_analyzer)?,
     };
+    if text.trim().is_empty() {
+        return Ok(QueryKind::Nothing.into());
+    }
+    let failed = |error: SyntaxError| {
+        SearchError::query(format!("[{}] Failed to parse query [{text}]", context.index))
+            .caused_by(SearchError::new(
+                400,
+                "ParseException",
+                format!("Cannot parse '{text}': {}", error.message),
+            ))
+            .caused_by(SearchError::new(400, error.kind, error.message))
+    };
+    let clauses = parse(text).map_err(failed)?;
     let query = match clauses.as_slice() {
         [
             Clause {

@@ -195,7 +195,14 @@ fn ids(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         ],
         refused: &[Refused::Array, Refused::Value],
     };
-    let (settings, ids) = read_ids(context, tokens, &form)?;
+    // Its parser takes any token.
+    let id = |tokens: &Tokens<'_>| match tokens.current() {
+        Token::Value(id) => Ok(text_of(id)),
+        Token::Null => Err(parsing_error(context, "No value specified for term filter")),
+        Token::Name(name) => Ok(name.to_owned()),
+        _ => Ok(tokens.kind().to_owned()),
+    };
+    let (settings, ids) = read_ids(context, tokens, &form, id)?;
     let reason = "[ids] filter requires providing a values element";
     let ids = ids.ok_or_else(|| parsing_error(context, reason))?;
     let filter = match ids.is_empty() {

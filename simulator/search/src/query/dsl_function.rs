@@ -289,11 +289,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             .transpose()
     };
     let origin = match settings.get("origin") {
-        origin if is_point => {
-            let default = GeoPoint { lat: 0.0, lon: 0.0 };
-            let point = origin.map_or(Some(default), GeoPoint::parse);
-            Origin::Point(point.ok_or_else(|| SearchError::parse("geo_point expected"))?)
-        }
+        origin if is_point => Origin::Point(origin.map_or(Ok(GeoPoint::default()), GeoPoint::read)?),
         Some(Value::String(text)) if dates => {
             Origin::Number(parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)? as f64)
         }

@@ -5,10 +5,11 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, token_of};
+use crate::json::{PART, boolean_token, is_scalar, not_numeric, token_of};
 use crate::mapping::{Field, Kind, geohash_levels, truth};
 use crate::query::dsl_parts::{parsing_error, text_of};
-use crate::query::geo::{MAX_GEOHASH_LENGTH, is_geohash_character, metres, neighbors};
+use crate::query::geo::{metres, neighbors};
+use crate::query::geo_point::MAX_GEOHASH_LENGTH;
 use crate::query::value::term;
 use crate::query::{Caching, Context, DistanceType, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
 
@@ -54,7 +55,10 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             (path.as_str(), value, GeoPoint::default())
         }
         _ => {
-            let (path, value) = members.next().ok_or_else(SearchError::null_pointer)?;
+            let (path, value) = members
+                .next()
+                .filter(|(_, value)| !value.is_null())
+                .ok_or_else(SearchError::null_pointer)?;
             if !value.is_object() {
                 let reason = format!("[geo_bbox] filter does not support [{path}]");
                 return Err(parsing_error(context, &reason));
@@ -72,29 +76,18 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         let reason = format!("type [{other}] for bounding box optimization not supported");
         return Err(SearchError::illegal(reason));
     }
-    let field = point_field(context, path)?;
     let length = |keys: &[&str]| {
-        keys.iter()
-            .find_map(|key| object.get(*key))
-            .map(|value| metres(value, unit).ok_or_else(|| SearchError::number(&text_of(value))))
+        let given = keys
+            .iter()
+            .find_map(|key| object.get(*key).filter(|value| !value.is_null()));
+        given
+            .map(|value| match value {
+                Value::Bool(flag) => Err(not_numeric(boolean_token(*flag), PART)),
+                _ => metres(value, unit).ok_or_else(|| SearchError::float(&text_of(value))),
+            })
             .transpose()
     };
-    let point = |value: Option<&Value>| {
-        value
-            .and_then(GeoPoint::parse)
-            .ok_or_else(|| SearchError::parse("geo_point expected"))
-    };
     let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
-    let has_ranges = context.mapped(&format!("{}.lat", field.name)).is_some();
-    if !has_ranges
-        && ["type", "optimize_bbox", "optimizeBbox"]
-            .iter()
-            .any(|key| is_indexed(key))
-    {
-        let name = &field.name;
-        let reason = format!("lat/lon is not enabled (indexed) for field [{name}], can't use indexed filter on it");
-        return Err(SearchError::illegal(reason));
-    }
     let shape = match name {
         "geo_distance" => GeoShape::Distance {
             center,
@@ -120,7 +113,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         }
         "geo_polygon" => {
             let corners = value.get("points").and_then(Value::as_array).into_iter().flatten();
-            let mut corners = corners.map(|corner| point(Some(corner))).collect::<Result<Vec<_>>>()?;
+            let mut corners = corners.map(GeoPoint::read).collect::<Result<Vec<_>>>()?;
             let is_closed = corners.first() == corners.last();
             if let (false, Some(first)) = (is_closed || corners.len() < 3, corners.first().copied()) {
                 corners.push(first);
@@ -140,9 +133,20 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
                     &format!("geo bounding box type [{other}] {reason}"),
                 ));
             }
-            bounding_box(value, is_indexed("type"), point)?
+            bounding_box(value, is_indexed("type"))?
         }
     };
+    let field = point_field(context, path)?;
+    let has_ranges = context.mapped(&format!("{}.lat", field.name)).is_some();
+    if !has_ranges
+        && ["type", "optimize_bbox", "optimizeBbox"]
+            .iter()
+            .any(|key| is_indexed(key))
+    {
+        let name = &field.name;
+        let reason = format!("lat/lon is not enabled (indexed) for field [{name}], can't use indexed filter on it");
+        return Err(SearchError::illegal(reason));
+    }
     let field = QueryField::of(field);
     Ok(QueryKind::Geo { field, shape }.into())
 }
@@ -158,12 +162,7 @@ fn place<'a>(
         let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
         number.ok_or_else(|| SearchError::float(&text_of(value)))
     };
-    let of_hash = |value: &Value| {
-        let hash = text_of(value);
-        let unknown = hash.chars().find(|c| !is_geohash_character(*c)).unwrap_or_default();
-        let reason = format!("the character '{unknown}' is not a valid geohash character");
-        GeoPoint::of_geohash(&hash).ok_or_else(|| SearchError::illegal(reason))
-    };
+    let of_hash = |value: &Value| GeoPoint::from_geohash(&text_of(value));
     let (mut path, mut point) = (None, GeoPoint::default());
     for (key, value) in members {
         match (key.rsplit_once('.'), value) {
@@ -185,7 +184,7 @@ fn place<'a>(
             }
             (_, Value::Array(_)) => {
                 path = Some(key.as_str());
-                point = GeoPoint::parse(value).ok_or_else(|| SearchError::parse("geo_point expected"))?;
+                point = GeoPoint::read(value)?;
             }
             (Some((own, "lat")), _) => (path, point.lat) = (Some(own), coordinate(value)?),
             (Some((own, "lon")), _) => (path, point.lon) = (Some(own), coordinate(value)?),
@@ -271,23 +270,26 @@ fn point_field<'c>(context: &'c Context<'_>, path: &str) -> Result<&'c Field> {
 }
 
 /// Parses a box from its sides, or from two corners.
-fn bounding_box(value: &Value, indexed: bool, point: impl Fn(Option<&Value>) -> Result<GeoPoint>) -> Result<GeoShape> {
-    let (mut top, mut left, mut bottom, mut right) = (90.0, -180.0, -90.0, 180.0);
+fn bounding_box(value: &Value, indexed: bool) -> Result<GeoShape> {
+    let (mut top, mut left, mut bottom, mut right) = (f64::NAN, f64::NAN, f64::NAN, f64::NAN);
     for (key, value) in value.as_object().into_iter().flatten() {
-        let side = |own: f64| value.as_f64().unwrap_or(own);
+        let side = |own: f64| match value {
+            Value::String(text) => text.trim().parse().map_err(|_| SearchError::float(text)),
+            other => Ok(other.as_f64().unwrap_or(own)),
+        };
         match key.as_str() {
-            "top" => top = side(top),
-            "left" => left = side(left),
-            "bottom" => bottom = side(bottom),
-            "right" => right = side(right),
-            "top_left" | "topLeft" => GeoPoint { lat: top, lon: left } = point(Some(value))?,
-            "top_right" | "topRight" => GeoPoint { lat: top, lon: right } = point(Some(value))?,
-            "bottom_left" | "bottomLeft" => GeoPoint { lat: bottom, lon: left } = point(Some(value))?,
+            "top" => top = side(top)?,
+            "left" => left = side(left)?,
+            "bottom" => bottom = side(bottom)?,
+            "right" => right = side(right)?,
+            "top_left" | "topLeft" => GeoPoint { lat: top, lon: left } = GeoPoint::read(value)?,
+            "top_right" | "topRight" => GeoPoint { lat: top, lon: right } = GeoPoint::read(value)?,
+            "bottom_left" | "bottomLeft" => GeoPoint { lat: bottom, lon: left } = GeoPoint::read(value)?,
             "bottom_right" | "bottomRight" => {
                 GeoPoint {
                     lat: bottom,
                     lon: right,
-                } = point(Some(value))?
+                } = GeoPoint::read(value)?
             }
             other => return Err(SearchError::parse(format!("Unexpected field [{other}]"))),
         }

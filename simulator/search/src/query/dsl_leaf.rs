@@ -50,7 +50,15 @@ fn ids(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         ],
         refused: &[Refused::Array, Refused::Value],
     };
-    let (settings, ids) = read_ids(context, tokens, &form)?;
+    let id = |tokens: &Tokens<'_>| match tokens.current() {
+        Token::Value(id @ (Value::String(_) | Value::Number(_))) => Ok(text_of(id)),
+        _ => {
+            let token = tokens.kind();
+            let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
+            Err(parsing_error(context, &reason))
+        }
+    };
+    let (settings, ids) = read_ids(context, tokens, &form, id)?;
     let ids = ids.ok_or_else(|| parsing_error(context, "[ids] query, no ids values provided"))?;
     let query = match ids.is_empty() {
         true => QueryKind::Nothing.into(),
@@ -68,11 +76,13 @@ pub(super) fn types_of(settings: &Settings) -> Vec<String> {
     }
 }
 
-/// Reads an `ids` query or filter: its settings, and the ids if there are some.
+/// Reads an `ids` query or filter: its settings, and the ids if there are some. `id` reads an id from a token of the
+/// list.
 pub(super) fn read_ids(
     context: &Context<'_>,
     tokens: &mut Tokens<'_>,
     form: &Form<'_>,
+    id: impl Fn(&Tokens<'_>) -> Result<String>,
 ) -> Result<(Settings, Option<Vec<String>>)> {
     let mut ids: Option<Vec<String>> = None;
     let settings = form.read_with(context, tokens, |tokens, name, _| {
@@ -80,15 +90,8 @@ pub(super) fn read_ids(
             return Ok(false);
         }
         let listed = ids.get_or_insert_default();
-        while let Some(token) = tokens.within_array() {
-            match token {
-                Token::Value(id @ (Value::String(_) | Value::Number(_))) => listed.push(text_of(id)),
-                _ => {
-                    let token = tokens.kind();
-                    let reason = format!("Illegal value for id, expecting a string or number, got: {token}");
-                    return Err(parsing_error(context, &reason));
-                }
-            }
+        while tokens.within_array().is_some() {
+            listed.push(id(tokens)?);
         }
         Ok(true)
     })?;

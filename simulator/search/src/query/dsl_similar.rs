@@ -83,6 +83,10 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
         "fuzzy_like_this" | "fuzzyLikeThis" | "flt" => {
             let settings = fuzzy("[flt] query").read(context, tokens)?;
             let fields = settings.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
+            if fields.is_empty() {
+                let reason = "fuzzy_like_this requires 'fields' to be non-empty";
+                return Err(parsing_error(context, reason));
+            }
             let query = fuzzy_like_this(context, &fields, &settings)?;
             settings.named(context, query)
         }

@@ -1,7 +1,6 @@
-//! Geo points and shapes.
+//! Distances, geohash cells and geo shapes.
 //!
-//! Source: Elasticsearch 1.5's geo filters. A distance is on a sphere with the radius of the earth at the average
-//! latitude, as in Lucene 4.10's `SloppyMath`.
+//! Source: Elasticsearch 1.5's geo filters.
 
 use std::f64::consts::PI;
 
@@ -9,148 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::json::java_number;
-
-/// Maximum length of a computed geohash.
-pub(crate) const MAX_GEOHASH_LENGTH: usize = 12;
-/// Radius of the earth at the equator, in metres.
-const EQUATORIAL_RADIUS: f64 = 6_378_137.0;
-/// Radius of the earth at the poles, in metres.
-const POLAR_RADIUS: f64 = 6_356_752.314_245;
-
-/// A point, in degrees north and east.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct GeoPoint {
-    pub(crate) lat: f64,
-    pub(crate) lon: f64,
-}
-
-impl GeoPoint {
-    /// Parses `[lon, lat]`, `"lat,lon"`, `{"lat": .., "lon": ..}` or a geohash.
-    pub(crate) fn parse(value: &Value) -> Option<GeoPoint> {
-        let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-        match value {
-            Value::Array(parts) => match parts.as_slice() {
-                [lon, lat, ..] => Some(GeoPoint {
-                    lat: number(lat)?,
-                    lon: number(lon)?,
-                }),
-                _ => None,
-            },
-            Value::String(text) => match text.split_once(',') {
-                Some((lat, lon)) => Some(GeoPoint {
-                    lat: lat.trim().parse().ok()?,
-                    lon: lon.trim().parse().ok()?,
-                }),
-                None => GeoPoint::of_geohash(text),
-            },
-            Value::Object(parts) => match parts.get("geohash") {
-                Some(hash) => GeoPoint::of_geohash(hash.as_str()?),
-                None => Some(GeoPoint {
-                    lat: number(parts.get("lat")?)?,
-                    lon: number(parts.get("lon")?)?,
-                }),
-            },
-            _ => None,
-        }
-    }
-
-    /// Encodes to 64 bits: latitude in the upper half, longitude in the lower half, in units of 1e-7 degrees.
-    pub(crate) fn encode(self) -> i64 {
-        let part = |degrees: f64| (degrees * 1e7).round() as i32;
-        i64::from(part(self.lat)) << 32 | i64::from(part(self.lon) as u32)
-    }
-
-    /// Inverse of [`GeoPoint::encode`].
-    pub(crate) fn decode(encoded: i64) -> GeoPoint {
-        GeoPoint {
-            lat: f64::from((encoded >> 32) as i32) / 1e7,
-            lon: f64::from(encoded as i32) / 1e7,
-        }
-    }
-
-    /// Distance to another point, in metres.
-    pub(crate) fn distance(self, other: GeoPoint) -> f64 {
-        let (a, b) = (self.lat.to_radians(), other.lat.to_radians());
-        let half = ((b - a) / 2.0).sin().powi(2)
-            + a.cos() * b.cos() * ((other.lon - self.lon).to_radians() / 2.0).sin().powi(2);
-        2.0 * radius_at((a + b) / 2.0) * half.sqrt().min(1.0).asin()
-    }
-
-    /// Returns the geohash of the point with `length` characters.
-    pub(crate) fn geohash(self, length: usize) -> String {
-        let (mut lat, mut lon) = ((-90.0, 90.0), (-180.0, 180.0));
-        let mut hash = String::new();
-        let mut even = true;
-        for _ in 0..length {
-            let mut index = 0usize;
-            for _ in 0..5 {
-                let (range, value) = if even {
-                    (&mut lon, self.lon)
-                } else {
-                    (&mut lat, self.lat)
-                };
-                let middle = (range.0 + range.1) / 2.0;
-                index <<= 1;
-                if value > middle {
-                    index |= 1;
-                    range.0 = middle;
-                } else {
-                    range.1 = middle;
-                }
-                even = !even;
-            }
-            hash.extend(GEOHASH.get(index).map(|byte| char::from(*byte)));
-        }
-        hash
-    }
-
-    /// Returns the geohash of a value: the given one, or one of maximum length for other forms of points.
-    pub(crate) fn geohash_of(value: &Value) -> Option<String> {
-        match value {
-            Value::String(hash) if !hash.contains(',') => Some(hash.clone()),
-            _ => Some(GeoPoint::parse(value)?.geohash(MAX_GEOHASH_LENGTH)),
-        }
-    }
-
-    /// Returns the center of a geohash's cell.
-    pub(crate) fn of_geohash(hash: &str) -> Option<GeoPoint> {
-        let (mut lat, mut lon) = ((-90.0f64, 90.0f64), (-180.0f64, 180.0f64));
-        let mut even = true;
-        for byte in hash.bytes() {
-            let index = GEOHASH.iter().position(|letter| *letter == byte)?;
-            for bit in (0..5).rev() {
-                let range = if even { &mut lon } else { &mut lat };
-                let middle = (range.0 + range.1) / 2.0;
-                if index >> bit & 1 == 1 {
-                    range.0 = middle;
-                } else {
-                    range.1 = middle;
-                }
-                even = !even;
-            }
-        }
-        (!hash.is_empty()).then_some(GeoPoint {
-            lat: (lat.0 + lat.1) / 2.0,
-            lon: (lon.0 + lon.1) / 2.0,
-        })
-    }
-}
-
-/// Number of steps between the equator and a pole in which the radius of the earth is known.
-const LATITUDE_STEPS: f64 = 1_024.0;
-
-/// Radius of the earth near a latitude in radians, in metres. Source: the table of `SloppyMath`, whose latitudes are
-/// slightly closer than its steps.
-fn radius_at(latitude: f64) -> f64 {
-    let step = (latitude.abs() / (PI / 2.0) * LATITUDE_STEPS).round();
-    if step >= LATITUDE_STEPS {
-        return POLAR_RADIUS;
-    }
-    let latitude = PI * step / (2.0 * LATITUDE_STEPS + 1.0);
-    let (east, north) = (EQUATORIAL_RADIUS * latitude.cos(), POLAR_RADIUS * latitude.sin());
-    let (far_east, far_north) = (EQUATORIAL_RADIUS * east, POLAR_RADIUS * north);
-    far_east.hypot(far_north) / east.hypot(north)
-}
+use crate::query::geo_point::{EQUATORIAL_RADIUS, GeoPoint, MAX_GEOHASH_LENGTH, POLAR_RADIUS};
 
 /// Calculation of the distance between two points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -252,13 +110,6 @@ pub(crate) fn enclosing_geohash_length(metres: f64) -> usize {
     let size = (height / 180.0 * PI * POLAR_RADIUS).hypot(width / 360.0 * 2.0 * PI * EQUATORIAL_RADIUS);
     if size < metres { length.max(2) - 1 } else { length }
 }
-
-/// Returns whether a geohash can have the character.
-pub(crate) fn is_geohash_character(c: char) -> bool {
-    GEOHASH.iter().any(|letter| char::from(*letter) == c)
-}
-
-const GEOHASH: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
 
 /// Parses a distance to metres: `1km`, or a number in `unit` (default: metres).
 pub(crate) fn metres(value: &Value, unit: Option<&str>) -> Option<f64> {
@@ -412,22 +263,6 @@ impl GeoShape {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn every_form_of_a_point_is_parsed() {
-        let berlin = GeoPoint { lat: 52.5, lon: 13.4 };
-        for value in [
-            json!([13.4, 52.5]),
-            json!("52.5,13.4"),
-            json!({"lat": 52.5, "lon": "13.4"}),
-        ] {
-            assert_eq!(GeoPoint::parse(&value), Some(berlin), "{value}");
-        }
-        let decoded = GeoPoint::decode(berlin.encode());
-        assert!((decoded.lat - 52.5).abs() < 1e-6 && (decoded.lon - 13.4).abs() < 1e-6);
-        assert_eq!(berlin.geohash(5), "u33d8");
-        assert!(GeoPoint::parse(&json!("u33d8")).is_some_and(|point| point.distance(berlin) < 5_000.0));
-    }
 
     #[test]
     fn a_geohash_has_neighbors() {

@@ -26,6 +26,7 @@ mod filter_label;
 mod frequency;
 mod function;
 mod geo;
+mod geo_point;
 mod inner_hits;
 mod join;
 mod label;
@@ -57,10 +58,8 @@ pub(crate) use filter_form::{Caching, FilterClass, FilterForm};
 pub(crate) use filter_label::filter_label;
 pub(crate) use frequency::{FrequencyQuery, Rewrite};
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, Origin, ScoreFunction};
-pub(crate) use geo::{
-    DistanceType, GeoPoint, GeoShape, MAX_GEOHASH_LENGTH, enclosing_geohash_length, geohash_length,
-    is_geohash_character, metres, neighbors,
-};
+pub(crate) use geo::{DistanceType, GeoShape, enclosing_geohash_length, geohash_length, metres, neighbors};
+pub(crate) use geo_point::{GeoPoint, MAX_GEOHASH_LENGTH};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::{boost_label, label};
