@@ -29,18 +29,19 @@ pub(super) fn parse<'a>(name: &'a str, definition: &'a Value) -> Result<Facet<'a
         .as_object()
         .into_iter()
         .flatten()
-        .find(|(key, _)| {
-            !matches!(
-                key.as_str(),
-                "facet_filter"
-                    | "facetFilter"
-                    | "global"
-                    | "mode"
-                    | "scope"
-                    | "nested"
-                    | "cache_filter"
-                    | "cacheFilter"
-            )
+        .find(|(key, value)| {
+            value.is_object()
+                && !matches!(
+                    key.as_str(),
+                    "facet_filter"
+                        | "facetFilter"
+                        | "global"
+                        | "mode"
+                        | "scope"
+                        | "nested"
+                        | "cache_filter"
+                        | "cacheFilter"
+                )
         })
         .ok_or_else(|| SearchError::search(format!("no facet type found for facet named [{name}]")))?;
     if !matches!(

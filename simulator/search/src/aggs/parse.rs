@@ -167,6 +167,7 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
             IncludeExclude::parse(settings)?;
             terms::check(name, settings)?;
         }
+        "date_range" => check_bounds(name, settings.get("ranges"))?,
         "percentiles" => check_numbers(settings.get("percents"))?,
         "percentile_ranks" => check_numbers(settings.get("values"))?,
         "geohash_grid" => {
@@ -197,6 +198,24 @@ fn has_source(name: &str, kind: &str, settings: &Value) -> Result<()> {
     ))
 }
 
+/// Fails for a member of a date range that it does not have.
+fn check_bounds(name: &str, ranges: Option<&Value>) -> Result<()> {
+    let ranges = ranges.and_then(Value::as_array).into_iter().flatten();
+    let mut members = ranges.filter_map(Value::as_object).flatten();
+    let unknown = members.find(|(key, value)| match value {
+        Value::String(_) => !matches!(key.as_str(), "from" | "to" | "key"),
+        Value::Number(_) => !matches!(key.as_str(), "from" | "to"),
+        _ => false,
+    });
+    match unknown {
+        Some((_, value)) => Err(refuse(format!(
+            "Unknown key for a {} in [{name}]: [ranges].",
+            token_of(value)
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Fails for an item of a list that is neither a number nor the text of one.
 fn check_numbers(listed: Option<&Value>) -> Result<()> {
     let mut items = listed.and_then(Value::as_array).into_iter().flatten();
@@ -207,8 +226,8 @@ fn check_numbers(listed: Option<&Value>) -> Result<()> {
             .map(drop)
             .map_err(|_| SearchError::float(text)),
         Value::Bool(flag) => Err(not_numeric(boolean_token(*flag), PART)),
-        Value::Null => Err(not_numeric("VALUE_NULL", PART)),
-        _ => Ok(()),
+        Value::Number(_) => Ok(()),
+        other => Err(not_numeric(token_of(other), PART)),
     })
 }
 

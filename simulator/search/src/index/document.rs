@@ -160,6 +160,8 @@ impl<'a> DocumentParser<'a> {
         object: &Map<String, Value>,
     ) -> Result<()> {
         let policy = self.policy(node);
+        // An object that inherits its policy ignores unmapped members without a value.
+        let is_strict = node.is_some_and(|node| node.dynamic == Some(Dynamic::Strict));
         for (key, value) in object {
             if path.is_empty() && key == "_id" {
                 self.check_id(value)?;
@@ -183,7 +185,7 @@ impl<'a> DocumentParser<'a> {
             }
             path.push(key.clone());
             let known = node.and_then(|node| node.properties.get(key));
-            if known.is_none() && policy == Dynamic::Strict && !value.is_null() {
+            if known.is_none() && policy == Dynamic::Strict && (is_strict || !value.is_null()) {
                 let object = path.split_last().map(|(_, above)| above.join(".")).unwrap_or_default();
                 let object = if object.is_empty() { self.type_name } else { &object };
                 return Err(strict(key, object));

@@ -154,7 +154,7 @@ impl FieldType {
                     field.indexing = Indexing::parse(value).ok_or_else(|| {
                         SearchError::mapping(format!(
                             "Wrong value for index [{}] for field [{name}]",
-                            value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+                            java_text(value)
                         ))
                     })?;
                 }

@@ -81,7 +81,7 @@ impl MatchSettings {
             }
             _ => false,
         };
-        let fuzziness = settings.text("fuzziness");
+        let fuzziness = settings.fuzziness()?;
         fuzziness.as_deref().map_or(Ok(()), check_fuzziness)?;
         let wanted = settings.get("minimum_should_match");
         wanted.map_or(Ok(()), check_minimum)?;

@@ -172,10 +172,10 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     }
     rewrite_of(settings.get("rewrite"))?;
     rewrite_of(settings.get("fuzzy_rewrite"))?;
-    wanted.map_or(Ok(()), check_minimum)?;
     let text = settings
         .text("query")
         .ok_or_else(|| parsing_error(context, "query_string must be provided with a [query]"))?;
+    wanted.map_or(Ok(()), check_minimum)?;
     let query = with_minimum(parse_string(context, &text, &parsed)?, wanted);
     Ok(settings.named(context, with_boost(query, settings.boost())))
 }

@@ -5,9 +5,9 @@
 //! Source: the `nested`, `has_child`, `has_parent` and `top_children` parsers of Elasticsearch 1.5.
 
 use crate::error::{Result, SearchError};
-use crate::json::Tokens;
+use crate::json::{Token, Tokens};
 use crate::query::dsl_inner_hits::record;
-use crate::query::dsl_parts::{check_nested, parsing_error};
+use crate::query::dsl_parts::{check_nested, parsing_error, text_of};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::{Context, InnerRelation, Query, QueryKind};
 
@@ -90,7 +90,12 @@ fn read(
         settings: &[COMMON.as_slice(), of_kind, own].concat(),
         refused: &[Refused::Object, Refused::Value],
     };
-    form.read(context, tokens)
+    form.read_with(context, tokens, |tokens, key, _| {
+        if let ("nested", Some("path"), Token::Value(path)) = (name, key, tokens.current()) {
+            check_nested(context, &text_of(path))?;
+        }
+        Ok(false)
+    })
 }
 
 /// Parses the inner query or filter.
@@ -134,7 +139,6 @@ pub(super) fn nested(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &str)
     let path = settings
         .text("path")
         .ok_or_else(|| parsing_error(context, "[nested] requires 'path' field"))?;
-    check_nested(context, &path)?;
     let inside = Context {
         nested_path: Some(&path),
         ..*context

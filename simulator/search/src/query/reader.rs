@@ -8,7 +8,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::{self, Token, Tokens, boolean_token, java_text, not_numeric, number_of, typed_number, unreadable};
 use crate::mapping::truth;
-use crate::query::dsl_parts::parsing_error;
+use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::{Caching, Context, Query};
 
 /// What a setting is.
@@ -389,6 +389,17 @@ impl Settings {
                 .map_err(|_| parsing_error(context, &format!("[{query}] analyzer [{own}] not found")))
         });
         analyzer.transpose()
+    }
+
+    /// Returns the text of `fuzziness`.
+    ///
+    /// # Errors
+    /// A boolean.
+    pub(super) fn fuzziness(&self) -> Result<Option<String>> {
+        match self.get("fuzziness") {
+            Some(Value::Bool(_)) => Err(SearchError::illegal("Can't parse fuzziness on token: [VALUE_BOOLEAN]")),
+            given => Ok(given.map(text_of)),
+        }
     }
 
     pub(super) fn boost(&self) -> f32 {
