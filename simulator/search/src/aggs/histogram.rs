@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::order::compare_values;
-use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, plain};
+use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapped, plain};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
@@ -246,7 +246,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             }
         }
     }
-    if min_doc_count == 0 {
+    if min_doc_count == 0 && !is_unmapped(scope, field) {
         fill(scope, bounds, &rounding, &mut counts)?;
     }
     counts.retain(|_, count| *count >= min_doc_count);

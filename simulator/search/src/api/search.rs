@@ -213,7 +213,11 @@ pub(super) fn execute(
         ..wanted.clone()
     };
     let mut outcome = run(shared, indices, request.expand()?, &first)?;
-    if wanted.search_type == SearchType::Count && outcome.shards > 0 {
+    if outcome.shards == 0 {
+        // There is nothing to go on with.
+        return answer(shared, &wanted, &outcome, &[], began).map(Answer::ok);
+    }
+    if wanted.search_type == SearchType::Count {
         // A count has no page to go on from.
         let cause = SearchError::new(503, "ElasticsearchIllegalStateException", "");
         let error = SearchError::new(503, REDUCE, "").caused_by(cause);

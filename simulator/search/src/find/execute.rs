@@ -64,11 +64,6 @@ impl Outcome {
     pub(crate) fn failed(&self) -> u32 {
         u32::try_from(self.failures.len()).unwrap_or(u32::MAX)
     }
-
-    /// Whether there are shards and all of them failed.
-    fn is_failed(&self) -> bool {
-        self.shards > 0 && self.searched.is_empty()
-    }
 }
 
 /// Returns a function for the document frequency of a term and the number of documents, over all shards of a search.
@@ -160,11 +155,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         }
     }
     execute(cluster, request, &mut outcome)?;
-    if let Some(wanted) = request
-        .suggest
-        .as_ref()
-        .filter(|_| !outcome.is_failed() && !targets.is_empty())
-    {
+    if let Some(wanted) = request.suggest.as_ref().filter(|_| !outcome.searched.is_empty()) {
         let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
         outcome.suggestions = Some(suggest(cluster, &indices, wanted, &request.budget)?.into());
     }
@@ -215,11 +206,12 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         outcome.hits.truncate(limit);
         outcome.hits.drain(..request.from.min(outcome.hits.len()));
     }
+    // A search of no shard has no aggregations and facets.
     let aggregated = match &request.aggregations {
-        Some(wanted) => {
+        Some(wanted) if outcome.shards > 0 => {
             aggs::aggregate(cluster, &outcome.searched, wanted, &collection.matches, &request.budget).map(Some)
         }
-        None => Ok(None),
+        _ => Ok(None),
     };
     match aggregated {
         Ok(aggregations) => outcome.aggregations = aggregations,
@@ -236,7 +228,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
             }
         }
     }
-    if let Some(wanted) = request.facets.as_ref().filter(|_| !outcome.is_failed()) {
+    if let Some(wanted) = request.facets.as_ref().filter(|_| !outcome.searched.is_empty()) {
         outcome.facets = Some(facets::facets(
             cluster,
             &outcome.searched,
