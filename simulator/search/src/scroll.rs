@@ -78,6 +78,14 @@ impl Scroll {
         }
     }
 
+    /// Number of shards that the next page of a scan asks. `None`: it is not a scan.
+    pub(crate) fn scanned(&self) -> Option<usize> {
+        match &*self.hits.lock() {
+            Hits::Scan(scan) => Some(scan.shards(&self.outcome)),
+            Hits::Sorted { .. } => None,
+        }
+    }
+
     /// Returns the next page, without the hits of the shards in `lost`. `request` is that of the scroll, with the
     /// budget of the request for this page.
     ///

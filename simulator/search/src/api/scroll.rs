@@ -88,8 +88,14 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     })?;
     let mut search = scroll.request.clone();
     search.budget = request.budget.clone();
+    let scanned = scroll.scanned();
     let hits = scroll.next(&shared.cluster, &search, &lost)?;
     let mut response = answer(shared, &search, &scroll.outcome, &hits, began)?;
+    if let Some(scanned) = scanned {
+        let shards = &mut response["_shards"];
+        let failed = usize::try_from(shards["failed"].as_u64().unwrap_or_default()).unwrap_or_default();
+        (shards["total"], shards["successful"]) = (scanned.into(), scanned.saturating_sub(failed).into());
+    }
     if !lost.is_empty() {
         count_lost(&mut response, &scroll.outcome, &lost, &missing(number));
     }

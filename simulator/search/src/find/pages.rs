@@ -43,9 +43,16 @@ pub(crate) fn hits_after(
 pub(crate) struct Scan {
     /// By shard.
     positions: Vec<Position>,
+    /// The shards whose last page was not full. They are asked no more.
+    ended: BTreeSet<usize>,
 }
 
 impl Scan {
+    /// Number of shards that the next page asks.
+    pub(crate) fn shards(&self, outcome: &Outcome) -> usize {
+        outcome.searched.len().saturating_sub(self.ended.len())
+    }
+
     /// Returns the next `size` hits of every shard that is not lost.
     pub(crate) fn page(
         &mut self,
@@ -58,10 +65,18 @@ impl Scan {
         positions.resize(outcome.searched.len(), (0, 0));
         let mut hits = Vec::new();
         let shards = outcome.searched.iter().enumerate().zip(&mut positions);
-        for ((number, searched), position) in shards.filter(|((number, _), _)| !lost.contains(number)) {
+        let mut ended = self.ended.clone();
+        for ((number, searched), position) in shards {
+            if lost.contains(&number) || self.ended.contains(&number) {
+                continue;
+            }
+            let before = hits.len();
             *position = scan_shard(request, number, searched, *position, size, &mut hits)?;
+            if hits.len() - before < size {
+                ended.insert(number);
+            }
         }
-        self.positions = positions;
+        (self.positions, self.ended) = (positions, ended);
         Ok(hits)
     }
 }

@@ -129,6 +129,15 @@ impl FieldType {
         self.index_options().unwrap_or(self.default_index_options()) != "docs"
     }
 
+    /// Name of the analyzer of texts in queries.
+    pub(crate) fn search_analyzer_name(&self) -> String {
+        let own = self.search_analyzer.as_deref().or(self.analyzer.as_deref());
+        match self.indexing {
+            Indexing::Analyzed => own.unwrap_or("default").to_owned(),
+            _ => "_keyword".to_owned(),
+        }
+    }
+
     fn default_index_options(&self) -> &'static str {
         if self.kind == Kind::Binary || self.kind == Kind::String && self.indexing == Indexing::Analyzed {
             "positions"

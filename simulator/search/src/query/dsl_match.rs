@@ -365,34 +365,34 @@ impl MatchSettings {
 }
 
 impl MatchSettings {
-    /// Builds a `cross_fields` query: fields with the same terms after analysis are searched as one field.
+    /// Builds a `cross_fields` query: fields with the same analyzer are searched as one field.
     fn cross_fields(&self, context: &Context<'_>, fields: &[(String, f32)], tie: f32) -> Result<Option<Query>> {
-        type Terms = Vec<(u32, String)>;
-        let mut groups: Vec<(Terms, Vec<(String, f32)>)> = Vec::new();
+        /// Names of fields, with their boosts.
+        type Members = Vec<(String, f32)>;
+        let mut groups: Vec<(Option<String>, Members)> = Vec::new();
         for (name, boost) in fields {
-            let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
-            let terms = analyzer.terms(&self.text);
-            let is_number = |name: &str| {
-                context
-                    .mapped(name)
-                    .is_some_and(|field| field.field_type.kind.is_numeric())
-            };
             // A number has an analyzer of its own.
-            let mut others = groups.iter_mut().filter(|(_, members)| {
-                !is_number(name) && !members.first().is_some_and(|(member, _)| is_number(member))
+            let field = context.mapped(name).filter(|field| !field.field_type.kind.is_numeric());
+            let analyzer = field.map(|field| match self.analyzer {
+                Some(_) => String::new(),
+                None => field.field_type.search_analyzer_name(),
             });
-            match others.find(|(known, _)| *known == terms) {
+            let mut known = groups.iter_mut().filter(|(own, _)| own.is_some());
+            match known.find(|(own, _)| *own == analyzer) {
                 Some((_, members)) => members.push((name.clone(), *boost)),
-                None => groups.push((terms, vec![(name.clone(), *boost)])),
+                None => groups.push((analyzer, vec![(name.clone(), *boost)])),
             }
         }
         let mut queries = Vec::new();
-        for (terms, members) in groups {
+        for (_, members) in groups {
             if let [(name, boost)] = members.as_slice() {
                 let query = self.build(context, name)?.unwrap_or_else(|| self.empty());
                 queries.push(with_boost(query, *boost));
                 continue;
             }
+            let analyzer = self.analyzer.clone();
+            let analyzer = analyzer.or_else(|| Some(context.search_analyzer(&members.first()?.0)));
+            let terms = analyzer.map_or_else(Vec::new, |analyzer| analyzer.terms(&self.text));
             let clauses: Vec<(Occur, Query)> = terms
                 .into_iter()
                 .map(|(_, text)| {

@@ -188,16 +188,19 @@ impl<'a> Context<'a> {
                 name: name.into(),
                 ordinal: Some(TYPE),
                 norms: false,
+                frequencies: false,
             },
             "_field_names" => QueryField {
                 name: name.into(),
                 ordinal: Some(FIELD_NAMES),
                 norms: false,
+                frequencies: false,
             },
             "_parent" => QueryField {
                 name: name.into(),
                 ordinal: Some(PARENT),
                 norms: false,
+                frequencies: false,
             },
             _ => self.mapped(name).map_or_else(
                 || {

@@ -80,6 +80,8 @@ pub(crate) struct QueryField {
     pub(crate) name: Arc<str>,
     pub(crate) ordinal: Option<FieldOrdinal>,
     pub(crate) norms: bool,
+    /// Whether its postings have term frequencies.
+    pub(crate) frequencies: bool,
 }
 
 impl QueryField {
@@ -88,6 +90,7 @@ impl QueryField {
             name: field.name.as_str().into(),
             ordinal: Some(field.ordinal),
             norms: field.field_type.norms,
+            frequencies: field.field_type.has_frequencies(),
         }
     }
 
@@ -105,6 +108,7 @@ impl QueryField {
             name: name.into(),
             ordinal: None,
             norms: false,
+            frequencies: false,
         }
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! Source: Lucene 4.10's `DefaultSimilarity` and query weights. Statistics are per shard, unless others are passed in.
 
+mod blended;
 mod boolean;
 mod explain;
 mod explain_function;

@@ -8,6 +8,7 @@ use crate::index::{Bits, Shard, View, Within, outer_docs, term_key};
 use crate::query::{
     Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
+use crate::score::blended;
 use crate::score::idf;
 use crate::score::rewrite::Rewriter;
 use crate::score::span::SpanWeight;
@@ -214,7 +215,7 @@ impl WeightBuilder<'_> {
     }
 
     /// Builds a term query over several fields with blended document frequencies: the highest frequency, incremented
-    /// for each lower one (Elasticsearch's `BlendedTermQuery`).
+    /// for each lower one, within the bound of [`blended::max_doc`] (Elasticsearch's `BlendedTermQuery`).
     fn blended(&self, fields: &[(QueryField, f32)], text: &str, tie: f32) -> Result<WeightKind> {
         let mut terms = Vec::new();
         for (field, boost) in fields {
@@ -225,7 +226,12 @@ impl WeightBuilder<'_> {
         let mut order: Vec<usize> = (0..terms.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(terms.get(*at).map_or(0, |term| term.3)));
         let max_doc_freq = terms.iter().map(|term| term.3).max().unwrap_or(0);
-        let (mut actual, mut previous) = (max_doc_freq, max_doc_freq);
+        let most = terms.iter().map(|term| term.4).max().unwrap_or(0);
+        let bound = match fields.len() {
+            0 | 1 => most,
+            _ => blended::max_doc(self.view, fields.iter().map(|(field, _)| field), most, self.budget)?,
+        };
+        let (mut actual, mut previous) = (max_doc_freq.min(bound), max_doc_freq);
         let mut blended = vec![0u32; terms.len()];
         for at in order {
             let (Some(term), Some(slot)) = (terms.get(at), blended.get_mut(at)) else {
@@ -238,7 +244,7 @@ impl WeightBuilder<'_> {
                 actual += 1;
             }
             previous = term.3;
-            *slot = actual.min(term.4);
+            *slot = actual.min(bound);
         }
         let weights = terms
             .into_iter()

@@ -420,3 +420,24 @@ async fn a_cluster_setting_with_an_invalid_value_is_ignored(
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(answer.body["transient"].get(name).is_some(), kept, "{}", answer.text);
 }
+
+#[tokio::test]
+async fn a_scan_asks_a_shard_until_its_page_is_not_full() {
+    let backend = Backend::new();
+    let settings = json!({"settings": {"number_of_shards": 3, "number_of_replicas": 0}});
+    backend.put("/i", &settings.to_string()).await;
+    for id in 1..=7 {
+        backend.put(&format!("/i/d/{id}?refresh=true"), r#"{"n": 1}"#).await;
+    }
+    let first = backend.get("/i/_search?search_type=scan&scroll=1m&size=1").await.body;
+    let id = first["_scroll_id"].as_str().unwrap();
+    let (mut pages, mut page) = (Vec::new(), first.clone());
+    for _ in 0..6 {
+        let hits = page["hits"]["hits"].as_array().unwrap().len();
+        pages.push((page["_shards"]["total"].clone(), hits));
+        page = backend.get(&format!("/_search/scroll?scroll_id={id}")).await.body;
+        assert_eq!(page["hits"]["total"], 7, "{page}");
+    }
+    let expected = [(3, 0), (3, 3), (3, 3), (3, 1), (1, 0), (0, 0)];
+    assert_eq!(pages, expected.map(|(shards, hits)| (json!(shards), hits)));
+}
