@@ -117,6 +117,14 @@ pub(crate) fn long(value: &Value, source: &str) -> Result<i64> {
     })
 }
 
+/// Parses the text of a floating-point number.
+///
+/// # Errors
+/// A `NumberFormatException` for any other text.
+pub(crate) fn double(text: &str) -> Result<f64> {
+    text.trim().parse().map_err(|_| SearchError::float(text))
+}
+
 /// Reads a whole number, or the text of one. `convert` fails with the range that a number exceeds.
 fn whole_number<N: FromStr>(
     value: &Value,

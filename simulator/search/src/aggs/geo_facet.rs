@@ -1,14 +1,14 @@
 //! The `geo_distance` facet of Elasticsearch 1.5: documents by their distance to a point.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::aggs::facet_stats::{Range, Stats};
 use crate::aggs::facets::{Facet, each};
 use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::mapping::DataUse;
-use crate::query::{Context, DistanceType, GeoPoint, metres};
+use crate::query::{Context, DistanceType, GeoPoint, unit_in_metres};
 
 /// Setting names that are not the name of the field.
 const SETTINGS: [&str; 9] = [
@@ -60,8 +60,7 @@ pub(super) fn distances(
     };
     let origin = GeoPoint::read(point)?;
     let unit = facet.text(&["unit"]).unwrap_or("m");
-    let unit = metres(&json!(1), Some(unit))
-        .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;
+    let unit = unit_in_metres(unit)?;
     let distance_type = facet
         .settings
         .as_object()

@@ -12,7 +12,7 @@ use crate::aggs::ranges::{check_distances, check_masks};
 use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, settings, terms};
 use crate::error::{Result, SearchError};
 use crate::find::SearchRequest;
-use crate::json::{PART, boolean_token, not_numeric, token_of};
+use crate::json::{PART, boolean_token, double, not_numeric, token_of};
 use crate::options::Limits;
 use crate::script::Script;
 
@@ -220,11 +220,7 @@ fn check_bounds(name: &str, ranges: Option<&Value>) -> Result<()> {
 fn check_numbers(listed: Option<&Value>) -> Result<()> {
     let mut items = listed.and_then(Value::as_array).into_iter().flatten();
     items.try_for_each(|item| match item {
-        Value::String(text) => text
-            .trim()
-            .parse::<f64>()
-            .map(drop)
-            .map_err(|_| SearchError::float(text)),
+        Value::String(text) => double(text).map(drop),
         Value::Bool(flag) => Err(not_numeric(boolean_token(*flag), PART)),
         Value::Number(_) => Ok(()),
         other => Err(not_numeric(token_of(other), PART)),

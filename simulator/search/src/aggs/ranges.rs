@@ -9,8 +9,9 @@ use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapp
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
+use crate::json::double;
 use crate::mapping::{FieldType, Kind};
-use crate::query::{DistanceType, GeoPoint, metres};
+use crate::query::{DistanceType, GeoPoint, unit_in_metres};
 
 struct Bounds {
     key: Option<String>,
@@ -29,10 +30,7 @@ fn bound(scope: &Scope<'_>, formatter: &ValueFormatter, range: &Value, key: &str
         }
         (Value::String(text), ValueFormatter::Ipv4) => FieldType::of(Kind::Ip).encode_text(text)? as f64,
         (Value::String(text), ValueFormatter::Raw | ValueFormatter::Number(_)) => {
-            text.trim().parse().map_err(|_| SearchError {
-                status: 500,
-                ..SearchError::float(text)
-            })?
+            double(text).map_err(|error| SearchError { status: 500, ..error })?
         }
         (other, _) => return Err(refuse(format!("[{other}] is not a number, a date or an address"))),
     }))
@@ -174,8 +172,7 @@ impl Distances {
         let unit = settings.get("unit").and_then(Value::as_str).unwrap_or("m");
         Ok(Distances {
             origin: origin.map(|origin| origin_of(name, origin)).transpose()?,
-            unit: metres(&json!(1.0), Some(unit))
-                .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?,
+            unit: unit_in_metres(unit)?,
             kind: settings
                 .as_object()
                 .map_or(Ok(DistanceType::default()), DistanceType::of)?,

@@ -33,7 +33,6 @@ impl TimeZone {
                 let reason = format!("Invalid format: \"{text}\" is malformed at \"{rest}\"");
                 return Err(SearchError::argument(reason));
             }
-
             let (hours, minutes) = match rest.split_once(':') {
                 Some(parts) => parts,
                 None if rest.len() == 4 => rest.split_at(2),

@@ -2,12 +2,12 @@
 //!
 //! Source: Elasticsearch 1.5's `GeoDistanceSortParser`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::find::sort::sort_mode;
 use crate::json::{is_scalar, java_text, token_of};
-use crate::query::{DistanceType, GeoPoint, metres};
+use crate::query::{DistanceType, GeoPoint, unit_in_metres};
 
 /// Origins and unit of a sort by distance.
 #[derive(Clone, Debug)]
@@ -79,10 +79,7 @@ impl GeoSettings {
                 (_, None) if value.is_null() => {}
                 ("order", Some(order)) => found.descending = order == "desc",
                 ("reverse", Some(_)) => found.descending = crate::mapping::truth(value),
-                ("unit", Some(unit)) => {
-                    found.geo.unit = metres(&json!(1.0), Some(&unit))
-                        .ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))?;
-                }
+                ("unit", Some(unit)) => found.geo.unit = unit_in_metres(&unit)?,
                 ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(sort_mode(&mode)?),
                 ("nested_path" | "nestedPath", Some(path)) => found.nested_path = Some(path),
                 ("nested_filter" | "nestedFilter", None) => found.nested_filter = Some(value.clone()),
@@ -133,6 +130,7 @@ impl GeoSort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn the_mode_selects_the_nearest_or_the_farthest_point() {

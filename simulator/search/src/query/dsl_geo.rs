@@ -5,10 +5,10 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{PART, boolean_token, is_scalar, not_numeric, token_of};
+use crate::json::{PART, boolean_token, double, is_scalar, not_numeric, token_of};
 use crate::mapping::{Field, Kind, geohash_levels, truth};
 use crate::query::dsl_parts::{parsing_error, text_of};
-use crate::query::geo::{metres, neighbors};
+use crate::query::geo::{metres, neighbors, unit_in_metres};
 use crate::query::geo_point::MAX_GEOHASH_LENGTH;
 use crate::query::value::term;
 use crate::query::{Caching, Context, DistanceType, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
@@ -67,9 +67,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         }
     };
     let unit = object.get("unit").and_then(Value::as_str);
-    if let Some(unit) = unit.filter(|unit| metres(&Value::from(1), Some(unit)).is_none()) {
-        return Err(SearchError::illegal(format!("No distance unit match [{unit}]")));
-    }
+    unit.map(unit_in_metres).transpose()?;
     let named = |key: &str| object.get(key).filter(|value| is_scalar(value)).map(text_of);
     let optimization = named("optimize_bbox").or_else(|| named("optimizeBbox"));
     if let Some(other) = optimization.filter(|text| !matches!(text.as_str(), "none" | "memory" | "indexed")) {
@@ -274,7 +272,7 @@ fn bounding_box(value: &Value, indexed: bool) -> Result<GeoShape> {
     let (mut top, mut left, mut bottom, mut right) = (f64::NAN, f64::NAN, f64::NAN, f64::NAN);
     for (key, value) in value.as_object().into_iter().flatten() {
         let side = |own: f64| match value {
-            Value::String(text) => text.trim().parse().map_err(|_| SearchError::float(text)),
+            Value::String(text) => double(text),
             other => Ok(other.as_f64().unwrap_or(own)),
         };
         match key.as_str() {

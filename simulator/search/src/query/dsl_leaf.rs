@@ -168,8 +168,7 @@ pub(super) fn multi_term<'a>(
     let text = text_of(value);
     let numeric = context.mapped(field).filter(|field| field.field_type.kind.is_numeric());
     if let Some(mapped) = numeric.filter(|_| name == "fuzzy") {
-        let fuzziness = settings.fuzziness()?.unwrap_or_else(|| "AUTO".to_owned());
-        let query = fuzzy_number(context, mapped, &text, &fuzziness)?;
+        let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings)?)?;
         return Ok(Some((field, settings.named(context, with_boost(query, boost)))));
     }
     let matcher = match name {
@@ -394,9 +393,14 @@ impl Limits {
     }
 }
 
+/// The fuzziness of a fuzzy query.
+fn fuzziness_of(settings: &Settings) -> Result<String> {
+    Ok(settings.fuzziness()?.unwrap_or_else(|| "AUTO".to_owned()))
+}
+
 /// Builds the matcher of a fuzzy query.
 fn fuzzy(context: &Context<'_>, text: String, settings: &Settings) -> Result<Matcher> {
-    let fuzziness = settings.fuzziness()?.unwrap_or_else(|| "AUTO".to_owned());
+    let fuzziness = fuzziness_of(settings)?;
     check_fuzziness(&fuzziness)?;
     Ok(Matcher::Fuzzy {
         edits: auto_edits(&fuzziness, &text),

@@ -385,14 +385,14 @@ impl MatchSettings {
         }
         let mut queries = Vec::new();
         for (_, members) in groups {
-            if let [(name, boost)] = members.as_slice() {
+            let Some((name, boost)) = members.first() else { continue };
+            if members.len() == 1 {
                 let query = self.build(context, name)?.unwrap_or_else(|| self.empty());
                 queries.push(with_boost(query, *boost));
                 continue;
             }
-            let analyzer = self.analyzer.clone();
-            let analyzer = analyzer.or_else(|| Some(context.search_analyzer(&members.first()?.0)));
-            let terms = analyzer.map_or_else(Vec::new, |analyzer| analyzer.terms(&self.text));
+            let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
+            let terms = analyzer.terms(&self.text);
             let clauses: Vec<(Occur, Query)> = terms
                 .into_iter()
                 .map(|(_, text)| {

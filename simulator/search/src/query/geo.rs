@@ -111,22 +111,32 @@ pub(crate) fn enclosing_geohash_length(metres: f64) -> usize {
     if size < metres { length.max(2) - 1 } else { length }
 }
 
+/// Length of a unit of distances in metres, if it is one.
+fn factor(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "" | "m" | "meters" => 1.0,
+        "km" | "kilometers" => 1_000.0,
+        "mi" | "miles" => 1_609.344,
+        "yd" | "yards" => 0.9144,
+        "ft" | "feet" => 0.3048,
+        "in" | "inch" => 0.0254,
+        "cm" | "centimeters" => 0.01,
+        "mm" | "millimeters" => 0.001,
+        "NM" | "nmi" | "nauticalmiles" => 1_852.0,
+        _ => return None,
+    })
+}
+
+/// Length of a unit of distances in metres.
+///
+/// # Errors
+/// An unknown unit.
+pub(crate) fn unit_in_metres(unit: &str) -> Result<f64> {
+    factor(unit).ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))
+}
+
 /// Parses a distance to metres: `1km`, or a number in `unit` (default: metres).
 pub(crate) fn metres(value: &Value, unit: Option<&str>) -> Option<f64> {
-    let factor = |unit: &str| {
-        Some(match unit {
-            "" | "m" | "meters" => 1.0,
-            "km" | "kilometers" => 1_000.0,
-            "mi" | "miles" => 1_609.344,
-            "yd" | "yards" => 0.9144,
-            "ft" | "feet" => 0.3048,
-            "in" | "inch" => 0.0254,
-            "cm" | "centimeters" => 0.01,
-            "mm" | "millimeters" => 0.001,
-            "NM" | "nmi" | "nauticalmiles" => 1_852.0,
-            _ => return None,
-        })
-    };
     match value {
         Value::Number(number) => Some(number.as_f64()? * factor(unit.unwrap_or("m"))?),
         Value::String(text) => {

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::number_of;
+use crate::json::{double, number_of};
 
 /// Maximum length of a computed geohash.
 pub(crate) const MAX_GEOHASH_LENGTH: usize = 12;
@@ -33,7 +33,6 @@ impl GeoPoint {
     /// # Errors
     /// Elasticsearch's for anything else.
     pub(crate) fn read(value: &Value) -> Result<GeoPoint> {
-        let number = |text: &str| text.trim().parse().map_err(|_| SearchError::float(text));
         match value {
             Value::Array(parts) => {
                 let mut coordinates = [f64::NAN; 2];
@@ -49,8 +48,8 @@ impl GeoPoint {
             }
             Value::String(text) => match text.split_once(',') {
                 Some((lat, lon)) => Ok(GeoPoint {
-                    lat: number(lat)?,
-                    lon: number(lon)?,
+                    lat: double(lat)?,
+                    lon: double(lon)?,
                 }),
                 None => GeoPoint::from_geohash(text),
             },
@@ -63,7 +62,7 @@ impl GeoPoint {
         let (mut lat, mut lon, mut hash) = (None, None, None);
         for (name, value) in parts {
             let coordinate = |what: &str| match value {
-                Value::String(text) => text.trim().parse().map_err(|_| SearchError::float(text)),
+                Value::String(text) => double(text),
                 other => {
                     let number = other.as_f64();
                     number.ok_or_else(|| SearchError::parse(format!("{what} must be a number")))

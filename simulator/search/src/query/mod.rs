@@ -58,7 +58,9 @@ pub(crate) use filter_form::{Caching, FilterClass, FilterForm};
 pub(crate) use filter_label::filter_label;
 pub(crate) use frequency::{FrequencyQuery, Rewrite};
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, Origin, ScoreFunction};
-pub(crate) use geo::{DistanceType, GeoShape, enclosing_geohash_length, geohash_length, metres, neighbors};
+pub(crate) use geo::{
+    DistanceType, GeoShape, enclosing_geohash_length, geohash_length, metres, neighbors, unit_in_metres,
+};
 pub(crate) use geo_point::{GeoPoint, MAX_GEOHASH_LENGTH};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
