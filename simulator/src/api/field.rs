@@ -2,43 +2,78 @@
 //!
 //! Texts and reasons are those of Kubernetes v1.2 (`util/validation/field`).
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 
 /// Path of a field in an object, such as `spec.containers[0].ports[1].name`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path(String);
+///
+/// Cheap to extend: a path shares the steps of its parent. Its text is only built for an error.
+#[derive(Clone, Default)]
+pub struct Path(Option<Arc<Step>>);
+
+/// Last step of a path.
+struct Step {
+    parent: Path,
+    to: To,
+}
+
+/// Where a step leads.
+enum To {
+    Field(&'static str),
+    Item(usize),
+    Entry(Box<str>),
+}
 
 impl Path {
     /// Returns a path that starts at `name`.
-    pub fn new(name: &str) -> Self {
-        Self(name.to_owned())
+    pub fn new(name: &'static str) -> Self {
+        Self::default().child(name)
     }
 
     /// Returns the path of the field `name` (which may be dotted) below this one.
-    pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() {
-            Self::new(name)
-        } else {
-            Self([&self.0, ".", name].concat())
-        }
+    pub fn child(&self, name: &'static str) -> Self {
+        self.then(To::Field(name))
     }
 
     /// Returns the path of the list item at `index`.
     pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
+        self.then(To::Item(index))
     }
 
     /// Returns the path of the map entry under `key`.
     pub fn key(&self, key: &str) -> Self {
-        Self([&self.0, "[", key, "]"].concat())
+        self.then(To::Entry(key.into()))
+    }
+
+    fn then(&self, to: To) -> Self {
+        let parent = self.clone();
+        Self(Some(Arc::new(Step { parent, to })))
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let Some(step) = &self.0 else { return Ok(()) };
+        step.parent.fmt(f)?;
+        match &step.to {
+            To::Field(name) if step.parent.0.is_none() => f.write_str(name),
+            To::Field(name) => write!(f, ".{name}"),
+            To::Item(index) => write!(f, "[{index}]"),
+            To::Entry(key) => write!(f, "[{key}]"),
+        }
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+impl PartialEq for Path {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
     }
 }
 

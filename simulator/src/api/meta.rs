@@ -11,9 +11,29 @@ pub(crate) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
 
 /// Value at a dotted `path` below `object`.
 pub(crate) fn lookup<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
-    let mut parts = path.split('.');
-    let first = object.get(parts.next()?)?;
-    parts.try_fold(first, |value, part| value.get(part))
+    match path.bytes().position(|c| c == b'.') {
+        None => member(object, path),
+        Some(dot) => lookup(member(object, path.get(..dot)?)?.as_object()?, path.get(dot + 1..)?),
+    }
+}
+
+/// Number of members up to which they are compared one after another. A map would hash the name.
+const FEW: usize = 16;
+
+/// Value of the member `name`.
+pub(crate) fn member<'a>(object: &'a Object, name: &str) -> Option<&'a Value> {
+    if object.len() > FEW {
+        return object.get(name);
+    }
+    object.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// Value of the member `name`, to be changed.
+pub(crate) fn member_mut<'a>(object: &'a mut Object, name: &str) -> Option<&'a mut Value> {
+    if object.len() > FEW {
+        return object.get_mut(name);
+    }
+    object.iter_mut().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// Metadata of the object. Created if it is missing.
@@ -23,12 +43,11 @@ pub(crate) fn metadata(object: &mut Object) -> &mut Object {
 
 /// Map under `key`. Created if it is missing.
 pub(crate) fn child<'a>(object: &'a mut Object, key: &str) -> &'a mut Object {
-    let value = object.entry(key).or_insert(Value::Null);
-    if !value.is_object() {
-        *value = Value::Object(Object::new());
+    if !member(object, key).is_some_and(Value::is_object) {
+        object.insert(key.to_owned(), Value::Object(Object::new()));
     }
-    match value {
-        Value::Object(map) => map,
+    match member_mut(object, key) {
+        Some(Value::Object(map)) => map,
         _ => unreachable!("made an object above"),
     }
 }
@@ -40,5 +59,31 @@ pub(crate) fn set(object: &mut Object, field: &str, value: &str) {
         meta.shift_remove(field);
     } else {
         meta.insert(field.to_owned(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::few(FEW - 1)]
+    #[case::many(2 * FEW)]
+    fn members_are_found_among_few_and_many(#[case] others: usize) {
+        let mut object: Object = (0..others).map(|n| (format!("m{n}"), json!(n))).collect();
+        object.insert("spec".into(), json!({"a": {"b": "c"}}));
+        assert_eq!(text(&object, "spec.a.b"), "c");
+        assert_eq!(lookup(&object, "m0"), Some(&json!(0)));
+        for absent in ["m", "spec.b", "spec.a.b.c", "spec.", ""] {
+            assert_eq!(lookup(&object, absent), None, "{absent}");
+        }
+        child(&mut object, "m0").insert("x".into(), json!(1));
+        child(&mut object, "new");
+        *member_mut(&mut object, "m1").unwrap() = json!(null);
+        let changed = ["m0", "m1", "new"].map(|name| member(&object, name).unwrap().clone());
+        assert_eq!(changed, [json!({"x": 1}), json!(null), json!({})]);
     }
 }

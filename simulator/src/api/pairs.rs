@@ -33,7 +33,8 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Pairs {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
         let mut pairs: Vec<(N, V)> = pairs.into_iter().collect();
         pairs.sort_by(|(left, _), (right, _)| left.as_ref().cmp(right.as_ref()));
-        let (mut text, mut ends) = (String::new(), Vec::with_capacity(2 * pairs.len()));
+        let length = pairs.iter().map(|(n, v)| n.as_ref().len() + v.as_ref().len()).sum();
+        let (mut text, mut ends) = (String::with_capacity(length), Vec::with_capacity(2 * pairs.len()));
         for (name, value) in &pairs {
             for piece in [name.as_ref(), value.as_ref()] {
                 text.push_str(piece);

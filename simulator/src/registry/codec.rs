@@ -1,5 +1,7 @@
 //! Conversion between bytes, object trees and stored objects.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -99,19 +101,20 @@ pub(super) fn draft(
 }
 
 /// Text of a selectable field. An absent field has the text of its type's zero value.
-fn selectable(resource: &Resource, object: &Object, path: &str) -> String {
+fn selectable<'a>(resource: &Resource, object: &'a Object, path: &str) -> Cow<'a, str> {
     match meta::lookup(object, path) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Bool(flag)) => flag.to_string(),
-        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::String(text)) => text.into(),
+        Some(Value::Bool(flag)) => flag.to_string().into(),
+        Some(Value::Number(number)) => number.to_string().into(),
         _ => {
             let mut parts = path.split('.');
             let field = parts.try_fold(resource.type_ref(), |at, part| Some(at.field(part)?.type_ref));
             match field.map(TypeRef::field_type) {
-                Some(FieldType::Bool) => "false".to_owned(),
-                Some(FieldType::Int(_)) => "0".to_owned(),
-                _ => String::new(),
+                Some(FieldType::Bool) => "false",
+                Some(FieldType::Int(_)) => "0",
+                _ => "",
             }
+            .into()
         }
     }
 }

@@ -22,15 +22,24 @@ pub(super) enum Form {
     Canonical,
 }
 
-/// Converts an object of type `of`, without its kind and version, to a form. Copies nothing if the object has that
-/// form already.
-pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String, Value>, form: Form) {
-    if in_order(types, of, object, form) {
+/// Converts an object of type `of` to a form, with the texts of `head` (kind and version) before its fields. Copies
+/// nothing if the object has that form already.
+pub(super) fn structure(
+    types: &Types,
+    of: &StructType,
+    object: &mut Map<String, Value>,
+    form: Form,
+    head: &[(&str, &str)],
+) {
+    if in_order(types, of, object, form, head) {
         return;
     }
     // A linear search over a few names is faster than a map, which hashes each of them.
-    let given = std::mem::replace(object, Map::with_capacity(of.fields.len()));
+    let given = std::mem::replace(object, Map::with_capacity(head.len() + of.fields.len()));
     let mut given: Vec<(String, Value)> = given.into_iter().collect();
+    for (name, text) in head {
+        object.insert((*name).to_owned(), (*text).into());
+    }
     for field in &of.fields {
         let (name, mut found) = match given.iter().position(|(name, _)| **name == *field.name) {
             Some(place) => given.swap_remove(place),
@@ -46,17 +55,29 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String,
 
 /// Returns whether the fields are complete and in order. Converts the values to the form, up to the first field that
 /// is not in order.
-fn in_order(types: &Types, of: &StructType, object: &mut Map<String, Value>, form: Form) -> bool {
+fn in_order(
+    types: &Types,
+    of: &StructType,
+    object: &mut Map<String, Value>,
+    form: Form,
+    head: &[(&str, &str)],
+) -> bool {
     let mut entries = object.iter_mut().peekable();
-    of.fields
-        .iter()
-        .all(|field| match entries.next_if(|(name, _)| **name == *field.name) {
-            Some((_, found)) => {
-                value(types, &field.field_type, found, form);
-                !is_omitted(field, found, form)
-            }
-            None => field.omit_empty && !never_empty(&field.field_type),
-        })
+    let mut is_next = |(name, text): &(&str, &str)| {
+        let entry = entries.next_if(|(key, value)| key == name && value.as_str() == Some(text));
+        entry.is_some()
+    };
+    head.iter().all(&mut is_next)
+        && of
+            .fields
+            .iter()
+            .all(|field| match entries.next_if(|(name, _)| **name == *field.name) {
+                Some((_, found)) => {
+                    value(types, &field.field_type, found, form);
+                    !is_omitted(field, found, form)
+                }
+                None => field.omit_empty && !never_empty(&field.field_type),
+            })
         && entries.next().is_none()
 }
 
@@ -64,7 +85,7 @@ fn value(types: &Types, of: &FieldType, given: &mut Value, form: Form) {
     match (of, given) {
         (FieldType::Pointer(_), Value::Null) => {}
         (FieldType::Pointer(inner), given) => value(types, inner, given, form),
-        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields, form),
+        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields, form, &[]),
         (FieldType::List(items), Value::Array(given)) => {
             given.iter_mut().for_each(|item| value(types, items, item, form));
         }
@@ -90,7 +111,7 @@ fn zero(types: &Types, of: &FieldType, form: Form) -> Value {
         FieldType::Quantity => "0".into(),
         FieldType::Struct(id) => {
             let mut fields = Map::new();
-            structure(types, types.get(*id), &mut fields, form);
+            structure(types, types.get(*id), &mut fields, form, &[]);
             Value::Object(fields)
         }
         FieldType::Bytes

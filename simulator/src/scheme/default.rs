@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::types::{DefaultRule, FieldType, StructType, Types};
 use crate::api::{
     Object,
-    meta::{self, child, lookup, text},
+    meta::{self, child, lookup, member, member_mut, text},
 };
 
 /// Sets the defaults of an object of type `of`.
@@ -20,17 +20,18 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) {
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object.get(&*field.name).is_none_or(|given| {
+            && member(object, &field.name).is_none_or(|given| {
                 given.is_null() || (!matches!(field.field_type, FieldType::Pointer(_)) && is_zero(given))
             })
         {
             object.insert(field.name.to_string(), default.clone());
         }
+        if !types.structure_in(&field.field_type).is_some_and(|of| of.has_defaults) {
+            continue;
+        }
         if let FieldType::Struct(id) = field.field_type {
             structure(types, types.get(id), child(object, &field.name));
-        } else if let FieldType::Pointer(_) | FieldType::List(_) = field.field_type
-            && let Some(given) = object.get_mut(&*field.name)
-        {
+        } else if let Some(given) = member_mut(object, &field.name) {
             value(types, &field.field_type, given);
         }
     }

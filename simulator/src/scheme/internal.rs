@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::types::{FieldType, InternalRule, StructType, Types};
 use crate::api::{
     Object,
-    meta::{child, text},
+    meta::{child, member_mut, text},
 };
 
 /// Rule with this name.
@@ -28,9 +28,15 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) -> 
         rule(object)?;
     }
     for field in &of.fields {
+        if !types
+            .structure_in(&field.field_type)
+            .is_some_and(|of| of.has_internal_rules)
+        {
+            continue;
+        }
         if let FieldType::Struct(id) = field.field_type {
             structure(types, types.get(id), child(object, &field.name))?;
-        } else if let Some(given) = object.get_mut(&*field.name) {
+        } else if let Some(given) = member_mut(object, &field.name) {
             value(types, &field.field_type, given)?;
         }
     }

@@ -28,11 +28,8 @@ impl Resource {
     }
 
     fn in_form(&self, mut object: Object, form: Form) -> Object {
-        object.shift_remove("kind");
-        object.shift_remove("apiVersion");
-        canonical::structure(self.types(), self.struct_type(), &mut object, form);
-        object.shift_insert(0, "kind".into(), self.kind.clone().into());
-        object.shift_insert(1, "apiVersion".into(), self.group_version().into());
+        let head = [("kind", &*self.kind), ("apiVersion", self.group_version())];
+        canonical::structure(self.types(), self.struct_type(), &mut object, form, &head);
         object
     }
 

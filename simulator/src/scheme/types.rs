@@ -80,6 +80,10 @@ pub(crate) struct StructType {
     pub fields: Vec<Field>,
     pub(super) default: Option<DefaultRule>,
     pub(super) internal: Option<InternalRule>,
+    /// Whether this type or one in it may have a default.
+    pub(super) has_defaults: bool,
+    /// Whether this type or one in it may have an internal rule.
+    pub(super) has_internal_rules: bool,
     /// Indexes into `fields`, sorted by name.
     by_name: Box<[u16]>,
 }
@@ -117,6 +121,8 @@ impl StructType {
             name: name.into(),
             is_object,
             fields,
+            has_defaults: default.is_some(),
+            has_internal_rules: internal.is_some(),
             default,
             internal,
             by_name: by_name.into(),
@@ -159,13 +165,32 @@ impl Types {
         &self.0[id.0 as usize]
     }
 
+    /// Returns the struct type of a value, of what it points to or of the items of its list.
+    pub(super) fn structure_in(&self, of: &FieldType) -> Option<&StructType> {
+        match of {
+            FieldType::Struct(id) => Some(self.get(*id)),
+            FieldType::Pointer(inner) | FieldType::List(inner) => self.structure_in(inner),
+            _ => None,
+        }
+    }
+
     /// Reserves the index of a struct type that is [`set`](Self::set) later, so that other types can refer to it.
     pub(super) fn reserve(&mut self) -> StructId {
-        self.0.push(Arc::default());
+        // A type that contains one whose rules are not known yet is taken to have some.
+        self.0.push(Arc::new(StructType {
+            has_defaults: true,
+            has_internal_rules: true,
+            ..StructType::default()
+        }));
         StructId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn set(&mut self, id: StructId, made: StructType) {
+    pub(super) fn set(&mut self, id: StructId, mut made: StructType) {
+        for field in &made.fields {
+            let within = self.structure_in(&field.field_type);
+            made.has_defaults |= field.default.is_some() || within.is_some_and(|of| of.has_defaults);
+            made.has_internal_rules |= within.is_some_and(|of| of.has_internal_rules);
+        }
         self.0[id.0 as usize] = Arc::new(made);
     }
 

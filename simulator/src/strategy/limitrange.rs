@@ -78,7 +78,7 @@ fn item(limit: &Cursor, errors: &mut Errors) {
 
 /// Requires the bounds that `limit` sets for `resource` to be in ascending order.
 fn bounds(limit: &Cursor, resource: &str, is_pod: bool, errors: &mut Errors) {
-    let bound = |field: &str| limit.at(field).member(resource).map(amount);
+    let bound = |field: &'static str| limit.at(field).member(resource).map(amount);
     let (min, max) = (bound("min"), bound("max"));
     let default = bound("default").filter(|_| !is_pod);
     let request = bound("defaultRequest").filter(|_| !is_pod);

@@ -43,7 +43,7 @@ impl LogOptions {
     pub(crate) fn parse(query: Query<'_>, name: &str, now: Timestamp, profile: Profile) -> Result<Self, Status> {
         let number = |field: &str| query.integer(field, profile);
         let mut errors = Vec::new();
-        let mut at_least = |field: &str, least: i64, detail: &str| -> Result<Option<usize>, Status> {
+        let mut at_least = |field: &'static str, least: i64, detail: &str| -> Result<Option<usize>, Status> {
             let value = number(field)?;
             if value.is_some_and(|value| value < least) {
                 errors.push(FieldError::invalid(&Path::new(field), value, detail));

@@ -5,7 +5,10 @@
 
 use serde_json::Value;
 
-use crate::api::{FieldError, Object, Path};
+use crate::api::{
+    FieldError, Object, Path,
+    meta::{lookup, member},
+};
 
 /// Errors found so far, in the order of the report; at most [`Errors::MAX`].
 ///
@@ -87,17 +90,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns the field `name`, which may be a dotted path, below this one.
-    pub(crate) fn at(&self, name: &str) -> Self {
-        let mut parts = name.split('.');
-        let first = parts.next().and_then(|part| self.member(part));
-        Self::new(
-            self.path.child(name),
-            parts.fold(first, |value, part| value.and_then(|v| v.get(part))),
-        )
+    pub(crate) fn at(&self, name: &'static str) -> Self {
+        let value = self.members.and_then(|members| lookup(members, name));
+        Self::new(self.path.child(name), value)
     }
 
     /// Returns this value with the path of the field `name` below `parent`.
-    pub(crate) fn reported_at(&self, parent: &Path, name: &str) -> Self {
+    pub(crate) fn reported_at(&self, parent: &Path, name: &'static str) -> Self {
         Self {
             path: parent.child(name),
             ..self.clone()
@@ -106,7 +105,9 @@ impl<'a> Cursor<'a> {
 
     /// Value of the member `key`, without a path.
     pub(crate) fn member(&self, key: &str) -> Option<&'a Value> {
-        self.members.and_then(|m| m.get(key)).filter(|v| !v.is_null())
+        self.members
+            .and_then(|members| member(members, key))
+            .filter(|v| !v.is_null())
     }
 
     /// Members of the map, if it is one.

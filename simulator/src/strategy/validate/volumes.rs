@@ -147,7 +147,7 @@ fn one_source(at: &Cursor, sources: &[Source], errors: &mut Errors) {
 }
 
 /// Requires non-empty strings in the fields `names` of `at`.
-fn require(at: &Cursor, names: &[&str], errors: &mut Errors) {
+fn require(at: &Cursor, names: &[&'static str], errors: &mut Errors) {
     for name in names {
         at.at(name).require_text(errors);
     }
