@@ -28,7 +28,7 @@ VOLATILE = [
     (re.compile(r"\[elasticsearch-logging-v1-\w+\]"), "[node]"),
     (re.compile(r'; "'), '"'),
     (re.compile(r"\[[A-Za-z0-9_-]{20,22}\](?=\[)"), "[node]"),
-    (re.compile(r"(class )?java\.[\w.]+ cannot be cast to (class )?java\.[^\]]*"), "CAST"),
+    (re.compile(r"(class )?(java|org)\.[\w.$]+ cannot be cast to (class )?(java|org)\.[^\]]*"), "CAST"),
     (re.compile(r"NullPointerException\[[^\]]*\]"), "NullPointerException[null]"),
     (re.compile(r"(line|column): \d+"), r"\1: 0"),
 ]
@@ -102,7 +102,7 @@ def local(answer):
 def innermost(error):
     """The innermost error of a text, without what depends on nodes, shards and the version of Java."""
     text = re.split(r"nested: |shardFailures .*\]\[\d+\]: ", error)[-1].rstrip("; }]")
-    text = re.sub(r"class (java\.\S+ cannot be cast to )class (java\.\S+) .*", r"\1\2", text)
+    text = re.sub(r"class ((?:java|org)\.\S+ cannot be cast to )class ((?:java|org)\.\S+) .*", r"\1\2", text)
     text = re.sub(r"(Source|Parser\$1)@[0-9a-f]+\b", r"\1@1", text)
     return re.sub(r"NullPointerException\[.*", "NullPointerException", text, flags=re.DOTALL)
 

@@ -6,11 +6,8 @@
 //! Source: Elasticsearch 1.5's aggregations.
 
 mod buckets;
-mod facet_checks;
-mod facet_stats;
 pub(crate) mod facets;
 mod geo;
-mod geo_facet;
 mod heuristic;
 mod histogram;
 mod include_exclude;
@@ -38,7 +35,6 @@ use crate::mapping::{DataUse, FieldData, Kind, truth};
 use crate::query::Context;
 use crate::script::Script;
 
-pub(crate) use facet_checks::check as check_facets;
 pub(crate) use parse::parse;
 
 /// The matching documents of a segment, in order, with their scores if those are needed.
@@ -186,6 +182,11 @@ impl<'a> Scope<'a> {
 
 /// The exception of a failure while the results of the shards are brought together.
 pub(crate) const REDUCE: &str = "ReduceSearchPhaseException";
+
+/// Returns the error for results of the shards that cannot be brought together.
+pub(crate) fn unreduced(cause: SearchError) -> SearchError {
+    SearchError::new(503, REDUCE, "").caused_by(cause)
+}
 
 fn refuse(reason: impl Into<String>) -> SearchError {
     SearchError::search(reason)

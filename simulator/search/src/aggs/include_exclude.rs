@@ -40,7 +40,7 @@ const FLAGS: [(&str, i32); 9] = [
 ///
 /// # Errors
 /// A flag that does not exist.
-fn flags(value: &Value) -> Result<i32> {
+pub(super) fn flags(value: &Value) -> Result<i32> {
     if value.is_number() {
         let flags = int(value, BODY)?;
         let known = FLAGS.iter().fold(0, |all, (_, flag)| all | flag);
@@ -61,6 +61,21 @@ fn flags(value: &Value) -> Result<i32> {
     })
 }
 
+/// Compiles a pattern of whole terms.
+///
+/// # Errors
+/// A pattern that is invalid or too large.
+pub(super) fn compile(pattern: &str, flags: i32) -> Result<regex::Regex> {
+    regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
+        .case_insensitive(flags & CASE_INSENSITIVE != 0)
+        .multi_line(flags & MULTILINE != 0)
+        .dot_matches_new_line(flags & DOTALL != 0)
+        .ignore_whitespace(flags & COMMENTS != 0)
+        .size_limit(1 << 20)
+        .build()
+        .map_err(|error| refuse(error.to_string()))
+}
+
 impl TermFilter {
     /// `None`: the value has no pattern, and does not filter.
     fn parse(value: &Value) -> Result<Option<TermFilter>> {
@@ -76,15 +91,7 @@ impl TermFilter {
         };
         let flags = value.get("flags").map_or(Ok(0), flags)?;
         let Some(pattern) = pattern else { return Ok(None) };
-        regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
-            .case_insensitive(flags & CASE_INSENSITIVE != 0)
-            .multi_line(flags & MULTILINE != 0)
-            .dot_matches_new_line(flags & DOTALL != 0)
-            .ignore_whitespace(flags & COMMENTS != 0)
-            .size_limit(1 << 20)
-            .build()
-            .map(|pattern| Some(TermFilter::Pattern(pattern)))
-            .map_err(|error| refuse(error.to_string()))
+        compile(pattern, flags).map(|pattern| Some(TermFilter::Pattern(pattern)))
     }
 
     fn has(&self, text: &str) -> bool {

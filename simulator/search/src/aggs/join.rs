@@ -35,9 +35,21 @@ fn is_nested(scope: &Scope<'_>, kind: &str, path: &str) -> Result<bool> {
 /// Computes `nested`: a bucket of the nested objects of the documents.
 pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
-    let is_mapped = is_nested(scope, "nested", path)?;
+    let inside = match is_nested(scope, "nested", path)? {
+        true => nested_objects(scope, path, matches)?,
+        false => Matches::default(),
+    };
+    let scope = Scope {
+        nested: Some(path),
+        ..*scope
+    };
+    bucket(&scope, &aggregation.sub_aggregations, Map::new(), &inside)
+}
+
+/// Returns the nested objects of documents.
+pub(super) fn nested_objects(scope: &Scope<'_>, path: &str, matches: &Matches) -> Result<Matches> {
     let mut inside = Matches::default();
-    for set in matches.sets.iter().filter(|_| is_mapped) {
+    for set in &matches.sets {
         let Some((_, view)) = shard_and_segment(scope, set) else {
             continue;
         };
@@ -57,11 +69,7 @@ pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             inside.push(set.index, set.segment, docs, scores);
         }
     }
-    let scope = Scope {
-        nested: Some(path),
-        ..*scope
-    };
-    bucket(&scope, &aggregation.sub_aggregations, Map::new(), &inside)
+    Ok(inside)
 }
 
 /// Computes `reverse_nested`: a bucket of the root or nested documents that contain the nested objects.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::aggs::REDUCE;
+use crate::aggs::unreduced;
 use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
@@ -220,7 +220,7 @@ pub(super) fn execute(
     if wanted.search_type == SearchType::Count {
         // A count has no page to go on from.
         let cause = SearchError::new(503, "ElasticsearchIllegalStateException", "");
-        let error = SearchError::new(503, REDUCE, "").caused_by(cause);
+        let error = unreduced(cause);
         return Err(wanted.search_type.reduce(outcome.shards, error));
     }
     if size == 0 || scan {

@@ -206,15 +206,14 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         outcome.hits.truncate(limit);
         outcome.hits.drain(..request.from.min(outcome.hits.len()));
     }
-    // A search of no shard has no aggregations and facets.
-    let aggregated = match &request.aggregations {
-        Some(wanted) if outcome.shards > 0 => {
-            aggs::aggregate(cluster, &outcome.searched, wanted, &collection.matches, &request.budget).map(Some)
-        }
-        _ => Ok(None),
+    let of = (outcome.searched.as_slice(), &collection.matches);
+    let aggregated = if outcome.shards > 0 {
+        aggregations_and_facets(cluster, request, of)
+    } else {
+        Ok((None, None))
     };
     match aggregated {
-        Ok(aggregations) => outcome.aggregations = aggregations,
+        Ok(aggregated) => (outcome.aggregations, outcome.facets) = aggregated,
         Err(error) if request.budget.is_exceeded() => return Err(error),
         Err(error) if error.kind == aggs::REDUCE => return Err(request.search_type.reduce(outcome.shards, error)),
         // An error during the collection of documents is a failure of every shard.
@@ -228,16 +227,19 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
             }
         }
     }
-    if let Some(wanted) = request.facets.as_ref().filter(|_| !outcome.searched.is_empty()) {
-        outcome.facets = Some(facets::facets(
-            cluster,
-            &outcome.searched,
-            wanted,
-            &collection.matches,
-            &request.budget,
-        )?);
-    }
     Ok(())
+}
+
+/// Computes the aggregations and the facets of a search over some shards.
+fn aggregations_and_facets(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    (searched, matches): (&[Searched], &aggs::Matches),
+) -> Result<(Option<Value>, Option<Value>)> {
+    let (aggregations, facets) = (request.aggregations.as_deref(), request.facets.as_ref());
+    let aggregate = |wanted: &[aggs::Aggregation]| aggs::aggregate(cluster, searched, wanted, matches, &request.budget);
+    let facet = |wanted: &Value| facets::facets(cluster, searched, wanted, matches, &request.budget);
+    Ok((aggregations.map(aggregate).transpose()?, facets.map(facet).transpose()?))
 }
 
 /// Returns the hits of a search whose shards return their pages at once.

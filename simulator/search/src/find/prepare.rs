@@ -226,7 +226,7 @@ pub(crate) fn prepare(
                     .map(|parsed| inner_hits.borrow_mut().extend(parsed)),
                 Element::Rescore => check_rescore_queries(request, &context),
                 Element::Highlight => highlight::check_queries(request.highlight.as_ref(), &context),
-                Element::Facets => aggs::check_facets(request.facets.as_ref(), &context),
+                Element::Facets => aggs::facets::check(request.facets.as_ref(), &context),
                 Element::Suggest => {
                     let wanted = request.suggest.as_ref();
                     wanted.map_or(Ok(()), |wanted| suggest::check(wanted, mapping))
