@@ -230,7 +230,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             let mut previous = None;
             for value in values.of(*doc) {
                 let value = if kind.is_floating() {
-                    crate::mapping::unsortable(*value).floor() as i64
+                    crate::mapping::unsortable(*value) as i64
                 } else {
                     *value
                 };

@@ -1,6 +1,6 @@
 //! Metrics aggregations: `min`, `max`, `avg`, `sum`, `stats`, `percentiles`, `cardinality`, `top_hits` and others.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,16 @@ use crate::mapping::truth;
 pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let field = input_of(aggregation)?;
     match aggregation.kind.as_str() {
-        "value_count" => return count(scope, field, matches).map(|count| json!({"value": count})),
+        "value_count" => {
+            let count = count(scope, field, matches)?;
+            // Another node does not send the format of the count. The first shard decides.
+            let mut shards = scope.searched.iter();
+            let is_local = shards
+                .next()
+                .is_some_and(|first| scope.cluster.is_local(&first.index, first.number));
+            let text = formatter(scope, aggregation)?.text(count as f64);
+            return Ok(single(json!(count), text.filter(|_| is_local)));
+        }
         "cardinality" => {
             let count = distinct(scope, field, matches)?;
             return Ok(single(json!(count), formatter(scope, aggregation)?.text(count as f64)));
@@ -23,15 +32,21 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         _ => {}
     }
     let mut values = Vec::new();
+    // Sum and sum of squares of each shard: the order of the additions decides the last digits.
+    let mut sums: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;
-        for doc in &set.docs {
-            values.extend(source.numbers(*doc));
+        let [sum, squares] = sums.entry(set.index).or_default();
+        for value in set.docs.iter().flat_map(|doc| source.numbers(*doc)) {
+            *sum += value;
+            *squares += value * value;
+            values.push(value);
         }
     }
     let count = values.len();
-    // The sum of an empty iterator of floats is -0.0.
-    let sum = values.iter().sum::<f64>() + 0.0;
+    let [sum, squares] = sums
+        .values()
+        .fold([0.0, 0.0], |[sum, squares], own| [sum + own[0], squares + own[1]]);
     let min = values.iter().copied().fold(f64::INFINITY, f64::min);
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let formatter = formatter(scope, aggregation)?;
@@ -60,7 +75,6 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
                 }
             }
             if kind == "extended_stats" {
-                let squares: f64 = values.iter().map(|value| value * value).sum();
                 let variance = (squares - sum * sum / count as f64) / count as f64;
                 answer["sum_of_squares"] = some(squares);
                 answer["variance"] = some(variance);
@@ -225,7 +239,12 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
     let (hits, best) = best_of(scope.searched, request, matches)?;
     let hits = hits
         .iter()
-        .map(|hit| render(scope.cluster, request, scope.searched, hit))
+        .map(|hit| {
+            let mut shown = render(scope.cluster, request, scope.searched, hit)?;
+            // They are those of the search.
+            shown.as_object_mut().and_then(|shown| shown.shift_remove("inner_hits"));
+            Ok(shown)
+        })
         .collect::<Result<Vec<_>>>()?;
     let max_score = if request.sort.is_empty() || request.track_scores {
         best.map_or(Value::Null, crate::score::score_json)

@@ -143,9 +143,6 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         .try_for_each(|order| order.check(&aggregation.sub_aggregations))?;
     let formatter = formatter(scope, aggregation)?;
     let shards = scope.searched.len();
-    let shard_size = number(["shard_size", "shardSize"])
-        .map_or_else(|| suggested_shard_size(size, shards), all)
-        .max(size);
     let by_count = matches!(
         orders.as_slice(),
         [Order {
@@ -154,6 +151,17 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         }]
     );
     let by_term = matches!(orders.as_slice(), [Order { by: By::Term, .. }]);
+    // Terms in their own order need no others to be counted rightly.
+    let default_size = || {
+        if by_term {
+            size
+        } else {
+            suggested_shard_size(size, shards)
+        }
+    };
+    let shard_size = number(["shard_size", "shardSize"])
+        .map_or_else(default_size, all)
+        .max(size);
     let mut merged: HashMap<Key, (u64, u64)> = HashMap::new();
     let (mut other, mut error, mut unbounded) = (0u64, 0u64, false);
     for shard in 0..shards {

@@ -87,6 +87,12 @@ impl Cluster {
         id_of(self.ordinal_of(first, shard, 0).unwrap_or(0))
     }
 
+    /// Returns whether the node that answers requests, the first one, has a copy of a shard.
+    pub(crate) fn is_local(&self, index: &Index, shard: u32) -> bool {
+        let mut copies = (0..=index.replicas()).map_while(|copy| self.ordinal_of(index.first_node, shard, copy));
+        copies.any(|node| node == 0)
+    }
+
     /// Returns the ordinal of the node that has a copy of a shard. Copy 0 is the primary; `first` is the node of
     /// shard 0.
     fn ordinal_of(&self, first: u32, shard: u32, copy: u32) -> Option<u32> {

@@ -177,7 +177,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     outcome.searched = searched;
     outcome.add(collected.outcome);
     outcome.max_score = match request.page() {
-        0 => Some(0.0),
+        0 if request.from == 0 || request.search_type == SearchType::Count => Some(0.0),
         _ if outcome.shards == 0 => Some(0.0),
         _ => (collection.scores && (collection.by_score || request.track_scores) && outcome.total > 0)
             .then_some(collection.best),

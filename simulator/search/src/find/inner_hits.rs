@@ -19,7 +19,7 @@ use crate::find::searched::{InnerSearch, Searched};
 use crate::find::sort::check_sort;
 use crate::index::{Bits, Stored, View, nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
-use crate::query::{InnerHits, InnerRelation, Query};
+use crate::query::{Context, InnerHits, InnerRelation, Query};
 use crate::score::{END, Explained, Weight, score_json};
 
 /// Default number of inner hits of a hit.
@@ -44,11 +44,25 @@ pub(super) struct Outer<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) request: &'a SearchRequest,
     pub(super) index: &'a Arc<Index>,
+    /// Context of the search: inner hits are sorted by fields of its types only.
+    pub(super) context: &'a Context<'a>,
     pub(super) number: u32,
     pub(super) view: &'a Arc<View>,
+    /// Creates the weight of a query, by the statistics of the shard.
     pub(super) weigh: &'a dyn Fn(&Query) -> Result<Weight>,
     /// Prepares the explanation of a query, if it is wanted.
     pub(super) explain: &'a dyn Fn(&Query, bool) -> Result<Option<Explained>>,
+}
+
+impl Outer<'_> {
+    /// Returns the error for inner hits that cannot be parsed.
+    fn unparsed(&self, own: &SearchRequest, error: SearchError) -> SearchError {
+        let (index, size) = (&self.index.name, own.size.unwrap_or(DEFAULT_SIZE));
+        let place = format!("[{index}][{}]: from[{}],size[{size}]", self.number, own.from);
+        let reason = format!("{place}: Parse Failure [{}]", error.reason);
+        SearchError::query(format!("[{index}] Failed to parse [_inner_hits]"))
+            .caused_by(SearchError { reason, ..error })
+    }
 }
 
 /// Prepares inner hits for a shard.
@@ -60,8 +74,7 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
         let mut own = SearchRequest::of_object(&wanted.settings, &outer.cluster.options.limits)?;
         own.size.get_or_insert(DEFAULT_SIZE);
         own.budget = outer.request.budget.clone();
-        let mapping = outer.index.mapping();
-        check_sort(&own.sort, &outer.index.context(&mapping, outer.cluster))?;
+        check_sort(&own.sort, outer.context).map_err(|error| outer.unparsed(&own, error))?;
         let relation = match &wanted.relation {
             InnerRelation::Related(type_name) => Relation::Related(type_name.clone()),
             InnerRelation::Nested { path, outer: above } => {
@@ -72,7 +85,6 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
             }
         };
         let prepared = Prepared {
-            relation,
             searched: Searched {
                 index: outer.index.clone(),
                 mapping: outer.index.mapping(),
@@ -88,6 +100,7 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
                 inner: prepare_inner(outer, wanted.inner)?,
             },
             request: own,
+            relation,
         };
         let boxed: Box<dyn InnerSearch> = Box::new(prepared);
         Ok((wanted.name, boxed))
@@ -112,10 +125,16 @@ impl InnerSearch for Prepared {
             Some(best) if by_score => score_json(best),
             _ => Value::Null,
         };
-        let hits = hits
+        let mut hits = hits
             .iter()
             .map(|hit| render(cluster, &self.request, own, hit))
             .collect::<Result<Vec<_>>>()?;
+        // The inner hits of another node are sent without their shard, and so do not name its index.
+        if !cluster.is_local(&self.searched.index, self.searched.number) {
+            for hit in hits.iter_mut().filter_map(Value::as_object_mut) {
+                hit.shift_remove("_index");
+            }
+        }
         Ok(json!({"hits": {"total": matches.count(), "max_score": max_score, "hits": hits}}))
     }
 }

@@ -282,12 +282,18 @@ pub(crate) fn prepare(
         cluster,
         request,
         index: target.index,
+        context: &context,
         number: target.number,
         view: &view,
-        weigh: &weigh,
+        weigh: &|query| Weight::of(query, &view, target.shard, None, &request.budget),
         explain: &explain,
     };
-    let inner = prepare_inner(&outer, inner_hits.take())?;
+    // They are parsed with the query.
+    progress.query = None;
+    let inner = prepare_inner(&outer, inner_hits.take()).map_err(|error| match request.sources.last() {
+        Some(source) if error.kind == "QueryParsingException" => progress.failure(&source.text, error),
+        _ => error,
+    })?;
     let sort_filters = request
         .sort
         .iter()

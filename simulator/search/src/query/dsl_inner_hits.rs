@@ -10,7 +10,8 @@ use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::{Context, InnerHits, InnerRelation, Query, QueryKind};
 
 /// Settings of inner hits that are also settings of a search.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 11] = [
+    "fields",
     "from",
     "size",
     "sort",

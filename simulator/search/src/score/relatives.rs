@@ -32,9 +32,10 @@ impl WeightBuilder<'_> {
         })
     }
 
-    /// Runs the inner query of a parent or child query by itself; it is scored independently, too.
+    /// Runs the inner query of a parent or child query by itself; it is scored independently, too, by the statistics of
+    /// the shard.
     pub(super) fn related(&self, query: &RelatedQuery) -> Result<RelatedWeight> {
-        let weight = Weight::of(&query.query, self.view, self.shard, self.statistics, self.budget)?;
+        let weight = Weight::of(&query.query, self.view, self.shard, None, self.budget)?;
         let squares = (query.mode != JoinMode::None).then(|| weight.sum_of_squares());
         let mut found: Vec<(usize, u32, f32)> = Vec::new();
         for (at, view) in self.view.segments.iter().enumerate() {

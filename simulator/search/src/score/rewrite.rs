@@ -74,15 +74,16 @@ impl Rewriter<'_> {
                     }
                     if slots.is_empty() {
                         let near = texts.into_iter().map(|text| ScoredTerm { text, boost: 1.0 });
-                        return self.rewrite_new(any_term(field, near, boost));
+                        return self.rewrite_new(any_term(field, near, 1.0));
                     }
                     slots.push((*position, texts));
                 }
-                QueryKind::Phrase {
+                // Elasticsearch forgets the boost.
+                return self.rewrite_new(Query::from(QueryKind::Phrase {
                     field: field.clone(),
                     slots,
                     slop: *slop,
-                }
+                }));
             }
             QueryKind::Bool {
                 clauses,

@@ -62,6 +62,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_shards(include_str!("../recorded/shards.jsonl"), 50)]
 #[case::of_sorts(include_str!("../recorded/sorts.jsonl"), 300)]
 #[case::of_aggregations(include_str!("../recorded/aggregations.jsonl"), 400)]
+#[case::of_combined_settings(include_str!("../recorded/combined.jsonl"), 250)]
 #[case::of_facets(include_str!("../recorded/facets.jsonl"), 450)]
 #[case::of_cross_fields(include_str!("../recorded/cross_fields.jsonl"), 25)]
 #[case::of_unmapped_fields_and_no_indices(include_str!("../recorded/unmapped.jsonl"), 60)]
