@@ -18,10 +18,8 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         "value_count" => {
             let count = count(scope, field, matches)?;
             // Another node does not send the format of the count. The first shard decides.
-            let mut shards = scope.searched.iter();
-            let is_local = shards
-                .next()
-                .is_some_and(|first| scope.cluster.is_local(&first.index, first.number));
+            let first = scope.searched.first();
+            let is_local = first.is_some_and(|first| scope.cluster.is_local(&first.index, first.number));
             let text = formatter(scope, aggregation)?.text(count as f64);
             return Ok(single(json!(count), text.filter(|_| is_local)));
         }

@@ -105,13 +105,13 @@ pub(super) struct Shards {
 }
 
 impl Shards {
-    /// Returns the shards of a search without terms, for the terms of `keys`.
-    pub(super) fn new(scope: &Scope<'_>, keys: Input<'_>, has_statistics: bool) -> Shards {
-        let mut kinds = kinds(scope, keys).filter(|kind| kind.is_numeric());
+    /// Returns the shards of a search without terms, for those of a field. `None`: all terms are strings.
+    pub(super) fn new(scope: &Scope<'_>, field: Option<Input<'_>>, has_statistics: bool) -> Shards {
+        let kind = field.and_then(|field| kinds(scope, field).find(|kind| kind.is_numeric()));
         Shards {
             shards: BTreeMap::new(),
             has_statistics,
-            floating: kinds.next().map(Kind::is_floating),
+            floating: kind.map(Kind::is_floating),
         }
     }
 

@@ -114,21 +114,21 @@ impl Terms {
         }
         // Terms of one field are of its type. Those of several fields and of scripts are strings.
         let single = match self.values.as_slice() {
-            [values @ Values::Field(_)] if !self.are_several => values.input(),
-            _ => Input::Field(""),
+            [values @ Values::Field(_)] if !self.are_several => Some(values.input()),
+            _ => None,
+        };
+        let key = |key: Key| match single {
+            Some(_) => key,
+            None => Key::Text(text(&key).into()),
+        };
+        let excluded = self.excluded_keys(scope, single)?;
+        let is_excluded = |key: &Key| {
+            let differs = |pattern: &Regex| matches!(key, Key::Text(text) if !pattern.is_match(text));
+            excluded.contains(key) || self.pattern.as_ref().is_some_and(differs)
         };
         let mut shards = Shards::new(scope, single, false);
         for values in &self.values {
             let input = values.input();
-            let excluded = self.excluded_keys(scope, single)?;
-            let key = |key: Key| match single {
-                Input::Field("") => Key::Text(text(&key).into()),
-                _ => key,
-            };
-            let is_excluded = |key: &Key| {
-                let differs = |pattern: &Regex| matches!(key, Key::Text(text) if !pattern.is_match(text));
-                excluded.contains(key) || self.pattern.as_ref().is_some_and(differs)
-            };
             if self.has_all {
                 each(scope, &live_docs(scope), input, None, |set, doc, source, _| {
                     // Excluded numbers are not counted, but listed.
@@ -163,12 +163,12 @@ impl Terms {
         ]))
     }
 
-    /// Returns the excluded terms of a field.
+    /// Returns the excluded terms of a field, or those that are strings if there is no single one.
     ///
     /// # Errors
     /// A text that is no number, for a field of numbers.
-    fn excluded_keys(&self, scope: &Scope<'_>, input: Input<'_>) -> Result<HashSet<Key>> {
-        let kind = kinds(scope, input).find(|kind| kind.is_numeric());
+    fn excluded_keys(&self, scope: &Scope<'_>, field: Option<Input<'_>>) -> Result<HashSet<Key>> {
+        let kind = field.and_then(|field| kinds(scope, field).find(|kind| kind.is_numeric()));
         let key = |text: &String| -> Result<Key> {
             let invalid = |error| SearchError { status: 500, ..error };
             Ok(match kind {

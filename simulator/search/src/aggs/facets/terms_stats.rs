@@ -52,7 +52,7 @@ impl TermsStats {
     }
 
     pub(super) fn compute(&self, scope: &Scope<'_>, matches: &Matches) -> Result<Map<String, Value>> {
-        let mut shards = Shards::new(scope, Input::Field(&self.key), true);
+        let mut shards = Shards::new(scope, Some(Input::Field(&self.key)), true);
         let mut missing = 0u64;
         let values = Some(self.values.input());
         each(
