@@ -125,6 +125,14 @@ pub(crate) fn double(text: &str) -> Result<f64> {
     text.trim().parse().map_err(|_| SearchError::float(text))
 }
 
+/// Reads a number, or the text of one.
+///
+/// # Errors
+/// A `NumberFormatException` for anything else.
+pub(crate) fn number(value: &Value) -> Result<f64> {
+    number_of(value).ok_or_else(|| SearchError::float(&java_text(value)))
+}
+
 /// Reads a whole number, or the text of one. `convert` fails with the range that a number exceeds.
 fn whole_number<N: FromStr>(
     value: &Value,

@@ -208,6 +208,14 @@ enum Values {
 }
 
 impl Values {
+    /// Returns the field. `None` for a script.
+    fn field(&self) -> Option<&str> {
+        match self {
+            Values::Field(field) => Some(field),
+            Values::Script(_) => None,
+        }
+    }
+
     fn input(&self) -> Input<'_> {
         match self {
             Values::Field(field) => Input::Field(field),

@@ -237,12 +237,8 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
     let (hits, best) = best_of(scope.searched, request, matches)?;
     let hits = hits
         .iter()
-        .map(|hit| {
-            let mut shown = render(scope.cluster, request, scope.searched, hit)?;
-            // They are those of the search.
-            shown.as_object_mut().and_then(|shown| shown.shift_remove("inner_hits"));
-            Ok(shown)
-        })
+        // The inner hits are those of the search.
+        .map(|hit| render(scope.cluster, request, scope.searched, hit, false))
         .collect::<Result<Vec<_>>>()?;
     let max_score = if request.sort.is_empty() || request.track_scores {
         best.map_or(Value::Null, crate::score::score_json)

@@ -53,7 +53,7 @@ pub(crate) fn answer(
         };
         let fetched = std::time::Instant::now();
         request.budget.check_time()?;
-        match render(&shared.cluster, request, &outcome.searched, hit) {
+        match render(&shared.cluster, request, &outcome.searched, hit, true) {
             Ok(hit) => {
                 if let Some(shard) = searched.shard() {
                     shard.counters.fetch.add(fetched);

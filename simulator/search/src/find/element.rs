@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{self, Tokens, is_scalar, java_text, number_of, token_of};
+use crate::json::{self, Tokens, is_scalar, java_text, token_of};
 
 /// Returns the value of an element that is a string, a number or a boolean. `None`: the element is ignored.
 ///
@@ -55,8 +55,7 @@ pub(super) fn int(key: &str, value: &Value) -> Result<Option<i64>> {
 /// Those of [`number`], and other texts.
 pub(super) fn float(key: &str, value: &Value) -> Result<Option<f32>> {
     let number = number(key, value)?;
-    let float = |value: &Value| number_of(value).ok_or_else(|| SearchError::float(&java_text(value)));
-    Ok(number.map(float).transpose()?.map(|float| float as f32))
+    Ok(number.map(json::number).transpose()?.map(|float| float as f32))
 }
 
 /// Returns the members of an element that is an object.

@@ -16,18 +16,19 @@ use crate::mapping::{Field, Kind, TIMESTAMP, TTL};
 use crate::query::{GeoPoint, label};
 use crate::score::score_json;
 
-/// Renders one hit of a search.
+/// Renders one hit of a search, with its inner hits if they are wanted.
 pub(crate) fn render(
     cluster: &Cluster,
     request: &SearchRequest,
     searched: &[Searched],
     hit: &Candidate,
+    has_inner_hits: bool,
 ) -> Result<Value> {
     let gone = || SearchError::engine("a hit of no index");
     let searched = searched.get(hit.index).ok_or_else(gone)?;
     let by_field = !request.sort.is_empty();
     let scored = !by_field || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
-    let mut shown = hit_json(cluster, request, searched, hit, scored)?;
+    let mut shown = hit_json(cluster, request, searched, hit, (scored, has_inner_hits))?;
     if request.explain {
         shown.shift_insert(0, "_shard".to_owned(), json!(searched.number));
         let node = cluster.node_of(&searched.index.name, searched.number);
@@ -50,7 +51,7 @@ fn hit_json(
     request: &SearchRequest,
     searched: &Searched,
     hit: &Candidate,
-    scored: bool,
+    (scored, has_inner_hits): (bool, bool),
 ) -> Result<Map<String, Value>> {
     let view = searched
         .view
@@ -195,7 +196,7 @@ fn hit_json(
     if !matched.is_empty() {
         shown.insert("matched_queries".to_owned(), json!(matched));
     }
-    if !searched.inner.is_empty() {
+    if has_inner_hits && !searched.inner.is_empty() {
         let inner = searched.inner.iter();
         let found =
             inner.map(|(name, inner)| Ok((name.clone(), inner.hits(cluster, (hit.segment, hit.doc), &stored)?)));

@@ -127,7 +127,7 @@ impl InnerSearch for Prepared {
         };
         let mut hits = hits
             .iter()
-            .map(|hit| render(cluster, &self.request, own, hit))
+            .map(|hit| render(cluster, &self.request, own, hit, true))
             .collect::<Result<Vec<_>>>()?;
         // The inner hits of another node are sent without their shard, and so do not name its index.
         if !cluster.is_local(&self.searched.index, self.searched.number) {

@@ -14,7 +14,7 @@ pub(super) fn check(name: &str, kind: &Kind<'_>, context: &Context<'_>) -> Resul
         Kind::Query(query) => drop(context.parse_query(query)?),
         Kind::Filter(filter) => drop(context.parse_filter(filter)?),
         Kind::Terms(terms) => {
-            for field in terms.fields() {
+            for field in terms.values.iter().filter_map(Values::field) {
                 if let Some(data) = context.mapping.field_data(field) {
                     data.check(field)?;
                 }
@@ -31,7 +31,7 @@ pub(super) fn check(name: &str, kind: &Kind<'_>, context: &Context<'_>) -> Resul
             let (keys, values) = (&range.keys, range.values.as_ref());
             fields.numeric(keys, |field| NUMBERS(true, field))?;
             values.map_or(Ok(()), |values| fields.numeric(values, |field| NUMBERS(false, field)))?;
-            if let Values::Field(key) = keys {
+            if let Some(key) = keys.field() {
                 let field = context.mapped(key).map(|field| &field.field_type);
                 range.ranges.iter().try_for_each(|bounds| bounds.of(field).map(drop))?;
             }
@@ -84,16 +84,6 @@ const NUMBERS: Wording = |is_key, field| {
     let role = if is_key { "key_field" } else { "value_field" };
     format!("No mapping found for {role} [{field}]")
 };
-
-impl Values {
-    /// Returns the field. `None` for a script.
-    fn field(&self) -> Option<&str> {
-        match self {
-            Values::Field(field) => Some(field),
-            Values::Script(_) => None,
-        }
-    }
-}
 
 /// Fields of a facet.
 struct Fields<'a> {

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::range::{Bounds, NumberRange};
+use super::range::{Bounds, NumberRange, count};
 use super::settings::script;
-use super::stats::Stats;
-use super::{Values, each, refuse};
+use super::{Values, refuse};
 use crate::aggs::geo::points;
 use crate::aggs::values::Input;
 use crate::aggs::{Matches, Scope};
@@ -81,29 +80,13 @@ impl GeoDistance {
 
     /// Computes the ranges: document counts, with statistics of the distances or of the value field.
     pub(super) fn compute(&self, scope: &Scope<'_>, matches: &Matches) -> Result<Map<String, Value>> {
+        let inputs = (Input::Field(&self.field), self.values.as_ref());
+        let counted = count(scope, matches, inputs, &self.ranges, |places, doc| {
+            let distance = |place| self.distance_type.between(self.origin, place) / self.unit;
+            points(places, doc).into_iter().map(distance).collect()
+        })?;
         let mut list = Vec::new();
-        for range in &self.ranges {
-            let (mut count, mut stats) = (0u64, Stats::default());
-            let values = self.values.as_ref().map(Values::input);
-            each(
-                scope,
-                matches,
-                Input::Field(&self.field),
-                values,
-                |_, doc, places, values| {
-                    let places = points(places, doc).into_iter();
-                    let mut distances = places.map(|place| self.distance_type.between(self.origin, place) / self.unit);
-                    let Some(distance) = distances.find(|distance| range.has(*distance)) else {
-                        return Ok(());
-                    };
-                    count += 1;
-                    match &self.values {
-                        None => stats.add(distance),
-                        Some(_) => values.numbers(doc).for_each(|number| stats.add(number)),
-                    }
-                    Ok(())
-                },
-            )?;
+        for (range, (count, stats)) in self.ranges.iter().zip(counted) {
             let mut entry = range.to_json(count);
             stats.write_to(&mut entry);
             list.push(Value::Object(entry));

@@ -11,7 +11,7 @@ use crate::aggs::histogram::Rounding;
 use crate::aggs::{Matches, Scope};
 use crate::durations::millis;
 use crate::error::{Result, SearchError};
-use crate::json::{PART, java_text, long, number_of};
+use crate::json::{PART, java_text, long, number};
 
 /// Settings of the facet.
 pub(super) struct Histogram {
@@ -122,10 +122,7 @@ impl Histogram {
         scalars(settings, |setting, value| {
             match setting {
                 "interval" => has_interval = true,
-                "factor" => {
-                    let number = number_of(value).ok_or_else(|| SearchError::float(&java_text(value)))?;
-                    factor = number as f32;
-                }
+                "factor" => factor = number(value)? as f32,
                 _ => fields.read(setting, value, "time")?,
             }
             Ok(())

@@ -20,8 +20,9 @@ pub(super) struct Entry {
     pub(super) stats: Stats,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 enum By {
+    #[default]
     Count,
     Term,
     Total,
@@ -31,7 +32,7 @@ enum By {
 }
 
 /// Order of terms. The default is by descending count, and equal counts by descending term.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Order {
     by: By,
     is_reversed: bool,
@@ -46,15 +47,6 @@ const ORDERS: [(&str, By, bool); 6] = [
     ("max", By::Max, true),
     ("mean", By::Mean, true),
 ];
-
-impl Default for Order {
-    fn default() -> Order {
-        Order {
-            by: By::Count,
-            is_reversed: false,
-        }
-    }
-}
 
 impl Order {
     /// Parses the name of an order. `what` it orders is in the error. Only facets with statistics have all orders.
@@ -87,17 +79,22 @@ impl Order {
     }
 
     /// Returns the first entries, in order.
-    pub(super) fn first(self, entries: impl IntoIterator<Item = Entry>, most: usize) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = entries.into_iter().collect();
+    fn first(self, terms: Terms, most: usize) -> Vec<Entry> {
+        let entries = terms.into_iter();
+        let entries = entries.map(|(key, (count, stats))| Entry { key, count, stats });
+        let mut entries: Vec<Entry> = entries.collect();
         entries.sort_by(|a, b| self.compare(a, b));
         entries.truncate(most);
         entries
     }
 }
 
+/// The number of documents of each term, and the statistics of their values.
+type Terms = BTreeMap<Key, (u64, Stats)>;
+
 /// Terms of each shard.
 pub(super) struct Shards {
-    shards: BTreeMap<usize, BTreeMap<Key, (u64, Stats)>>,
+    shards: BTreeMap<usize, Terms>,
     /// Whether the terms have statistics.
     has_statistics: bool,
     /// Whether the numbers that are brought together are floating-point. `None` for strings.
@@ -125,12 +122,9 @@ impl Shards {
     /// # Errors
     /// Numbers of one shard and strings or other numbers of another one.
     pub(super) fn first(self, order: Order, shard_size: usize, size: usize) -> Result<Vec<Entry>> {
-        let mut all: BTreeMap<Key, (u64, Stats)> = BTreeMap::new();
+        let mut all = Terms::new();
         for terms in self.shards.into_values() {
-            let entries = terms
-                .into_iter()
-                .map(|(key, (count, stats))| Entry { key, count, stats });
-            for entry in order.first(entries, shard_size) {
+            for entry in order.first(terms, shard_size) {
                 let own = floating(&entry.key);
                 if self.floating.is_some() && own != self.floating {
                     let class = |floating| class(self.has_statistics, floating);
@@ -142,8 +136,7 @@ impl Shards {
                 stats.merge(&entry.stats);
             }
         }
-        let entries = all.into_iter().map(|(key, (count, stats))| Entry { key, count, stats });
-        Ok(order.first(entries, size))
+        Ok(order.first(all, size))
     }
 }
 

@@ -6,6 +6,7 @@ use super::settings::script;
 use super::stats::Stats;
 use super::{Values, each, refuse};
 use crate::aggs::ranges::is_inside;
+use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
 use crate::index::encoded_date;
@@ -87,7 +88,7 @@ pub(super) struct NumberRange {
 }
 
 impl NumberRange {
-    pub(super) fn has(&self, number: f64) -> bool {
+    fn has(&self, number: f64) -> bool {
         is_inside(number, self.from, self.to)
     }
 
@@ -100,6 +101,39 @@ impl NumberRange {
         result.insert("count".to_owned(), json!(count));
         result
     }
+}
+
+/// Counts the documents with a number in each range. Their statistics are those of the first such number or, if there
+/// is a second input, of its values.
+pub(super) fn count(
+    scope: &Scope<'_>,
+    matches: &Matches,
+    (keys, values): (Input<'_>, Option<&Values>),
+    ranges: &[NumberRange],
+    numbers: impl Fn(&Source, u32) -> Vec<f64>,
+) -> Result<Vec<(u64, Stats)>> {
+    let mut counted = vec![(0, Stats::default()); ranges.len()];
+    each(
+        scope,
+        matches,
+        keys,
+        values.map(Values::input),
+        |_, doc, keys, others| {
+            let numbers = numbers(keys, doc);
+            for (range, (count, stats)) in ranges.iter().zip(&mut counted) {
+                let Some(first) = numbers.iter().find(|number| range.has(**number)) else {
+                    continue;
+                };
+                *count += 1;
+                match values {
+                    None => stats.add(*first),
+                    Some(_) => others.numbers(doc).for_each(|number| stats.add(number)),
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(counted)
 }
 
 /// Settings of the facet.
@@ -144,29 +178,24 @@ impl Range {
     }
 
     pub(super) fn compute(&self, scope: &Scope<'_>, matches: &Matches) -> Result<Map<String, Value>> {
-        let field = match &self.keys {
-            Values::Field(field) => {
-                let mut mappings = scope.searched.iter().map(|searched| &searched.mapping);
-                mappings.find_map(|mapping| mapping.field(field))
-            }
-            Values::Script(_) => None,
-        };
+        let mut mappings = scope.searched.iter().map(|searched| &searched.mapping);
+        let field = self.keys.field();
+        let field = field.and_then(|field| mappings.find_map(|mapping| mapping.field(field)));
+        let ranges = self
+            .ranges
+            .iter()
+            .map(|bounds| bounds.of(field.map(|field| &field.field_type)));
+        let ranges: Vec<NumberRange> = ranges.collect::<Result<_>>()?;
+        let numbers = |keys: &Source, doc| keys.numbers(doc).collect();
+        let counted = count(
+            scope,
+            matches,
+            (self.keys.input(), self.values.as_ref()),
+            &ranges,
+            numbers,
+        )?;
         let mut list = Vec::new();
-        for bounds in &self.ranges {
-            let range = bounds.of(field.map(|field| &field.field_type))?;
-            let (mut count, mut stats) = (0u64, Stats::default());
-            let values = self.values.as_ref().map(Values::input);
-            each(scope, matches, self.keys.input(), values, |_, doc, keys, values| {
-                let Some(first) = keys.numbers(doc).find(|number| range.has(*number)) else {
-                    return Ok(());
-                };
-                count += 1;
-                match &self.values {
-                    None => stats.add(first),
-                    Some(_) => values.numbers(doc).for_each(|number| stats.add(number)),
-                }
-                Ok(())
-            })?;
+        for ((bounds, range), (count, stats)) in self.ranges.iter().zip(&ranges).zip(counted) {
             let mut entry = range.to_json(count);
             for (name, bound) in [("from_str", &bounds.from), ("to_str", &bounds.to)] {
                 if let Some(Bound::Text(text)) = bound {

@@ -20,7 +20,7 @@ use crate::query::GeoPoint;
 
 /// Settings of the facet.
 pub(super) struct Terms {
-    values: Vec<Values>,
+    pub(super) values: Vec<Values>,
     /// Whether several fields were given: their terms are strings, and those that are not mapped are ignored.
     are_several: bool,
     order: Order,
@@ -88,13 +88,6 @@ impl Terms {
             has_all,
             excluded,
             pattern: pattern.map(|pattern| compile(&pattern, pattern_flags)).transpose()?,
-        })
-    }
-
-    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().filter_map(|values| match values {
-            Values::Field(field) => Some(field.as_str()),
-            Values::Script(_) => None,
         })
     }
 
