@@ -42,11 +42,14 @@ class Server:
 
     def ask(self, method, path, body):
         connection = http.client.HTTPConnection(self.address, timeout=60)
-        connection.request(method, path, body.encode() if body else None)
-        response = connection.getresponse()
-        text = response.read().decode(errors="replace")
-        connection.close()
-        return response.status, text
+        try:
+            connection.request(method, path, body.encode() if body else None)
+            response = connection.getresponse()
+            return response.status, response.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException) as error:
+            return 0, repr(error)
+        finally:
+            connection.close()
 
     def clear(self):
         """Deletes all indices and templates."""
