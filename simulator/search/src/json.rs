@@ -11,7 +11,7 @@ pub(crate) use tokens::{Token, Tokens};
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::error::{Result, SearchError};
@@ -50,6 +50,29 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Map<String, Value>> {
         Value::Object(members) => Ok(members),
         _ => Ok(Map::new()),
     }
+}
+
+/// Returns the members of the JSON object at the start of `bytes`, up to the first that cannot be parsed.
+pub(crate) fn members_before_error(bytes: &[u8]) -> Map<String, Value> {
+    struct Members(Map<String, Value>);
+    impl<'de> Visitor<'de> for &mut Members {
+        type Value = ();
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> std::result::Result<(), A::Error> {
+            while let Some((name, value)) = members.next_entry()? {
+                self.0.insert(name, value);
+            }
+            Ok(())
+        }
+    }
+    let mut read = Members(Map::new());
+    // The error ends the members.
+    drop(serde_json::Deserializer::from_slice(bytes).deserialize_map(&mut read));
+    read.0
 }
 
 /// Calls `sink` for each leaf of the settings, with its dotted path and its text. Nulls are no settings.

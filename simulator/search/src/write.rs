@@ -131,6 +131,24 @@ impl Prepared<'_> {
 
     /// Writes the document.
     fn write(&self, shared: &Shared, source: &[u8]) -> Result<Indexed> {
+        let is_mapped = self.check()?;
+        self.write_checked(shared, source, is_mapped)
+    }
+
+    /// Writes the document as an action of a bulk request, where an invalid document of a new type has another error.
+    fn write_in_bulk(&self, shared: &Shared, source: &[u8]) -> Result<Indexed> {
+        let is_mapped = self.check()?;
+        let written = self.write_checked(shared, source, is_mapped);
+        written.map_err(|error| match error.kind {
+            "MapperParsingException" if !is_mapped => {
+                SearchError::new(error.status, "WriteFailureException", "").caused_by(error)
+            }
+            _ => error,
+        })
+    }
+
+    /// Checks the names of the document, and returns whether its type is mapped.
+    fn check(&self) -> Result<bool> {
         let (index, type_name, id) = (&self.index, self.type_name, &*self.id);
         index.check_block(Block::Write)?;
         check_type_name(type_name)?;
@@ -139,7 +157,6 @@ impl Prepared<'_> {
                 "id is too long, must be no longer than {MAX_ID_BYTES} bytes"
             )));
         }
-        let document = parsed(source)?;
         let is_mapped = index.mapping().type_mapping(type_name).is_some();
         if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
             return Err(SearchError::new(
@@ -151,9 +168,26 @@ impl Prepared<'_> {
                 ),
             ));
         }
+        Ok(is_mapped)
+    }
+
+    /// Writes the document. An invalid document of a new type maps the type, with what comes before the error.
+    fn write_checked(&self, shared: &Shared, source: &[u8], is_mapped: bool) -> Result<Indexed> {
+        let (index, type_name, id) = (&self.index, self.type_name, &*self.id);
         let placement = Placement {
             routing: self.routing.as_deref(),
             parent: self.parent,
+        };
+        let document = match parsed(source) {
+            Ok(document) => document,
+            Err(error) => {
+                if !is_mapped {
+                    // The error of the JSON matters, not one of the members before it.
+                    let members = json::members_before_error(source);
+                    drop(index.parse(type_name, id, placement, self.time, source, &members));
+                }
+                return Err(error);
+            }
         };
         let now = (shared.cluster.options.ticks)();
         let written = index.write(

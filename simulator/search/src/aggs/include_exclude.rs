@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::aggs::refuse;
 use crate::error::{Result, SearchError};
-use crate::json::{BODY, int, is_scalar, java_text};
+use crate::json::{BODY, double, int, is_scalar, java_text};
 
 /// Filter of the terms that get a bucket.
 pub(super) struct IncludeExclude {
@@ -108,6 +108,20 @@ impl IncludeExclude {
             include: settings.get("include").map_or(Ok(None), TermFilter::parse)?,
             exclude: settings.get("exclude").map_or(Ok(None), TermFilter::parse)?,
         })
+    }
+
+    /// Checks that listed terms of a field of numbers are numbers.
+    ///
+    /// # Errors
+    /// One that is none.
+    pub(super) fn check_numbers(&self) -> Result<()> {
+        for filter in self.include.iter().chain(&self.exclude) {
+            if let TermFilter::Values(names) = filter {
+                let number = |name: &String| double(name).map_err(|error| SearchError { status: 500, ..error });
+                names.iter().try_for_each(|name| number(name).map(drop))?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn accepts(&self, text: &str) -> bool {

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, refuse};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::{best_of, render};
-use crate::json::number_of;
+use crate::json::{java_number, number_of};
 use crate::mapping::truth;
 
 /// Computes a numeric metrics aggregation.
@@ -110,9 +110,9 @@ fn by_key(aggregation: &Aggregation, entries: Vec<(f64, Option<f64>)>, formatter
     if aggregation.settings.get("keyed").is_none_or(truth) {
         let mut values = Map::new();
         for (key, value) in entries {
-            values.insert(format!("{key:?}"), number(value));
+            values.insert(java_number(key), number(value));
             if let Some(text) = text(value) {
-                values.insert(format!("{key:?}_as_string"), json!(text));
+                values.insert(format!("{}_as_string", java_number(key)), json!(text));
             }
         }
         return json!({"values": values});
@@ -234,6 +234,10 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
         .hits
         .as_deref()
         .ok_or_else(|| refuse(format!("Missing definition for aggregation [{}]", aggregation.name)))?;
+    if request.from == 0 && request.size == Some(0) && matches.count() > 0 {
+        let reason = "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count";
+        return Err(SearchError::new(500, "IllegalArgumentException", reason));
+    }
     let (hits, best) = best_of(scope.searched, request, matches)?;
     let hits = hits
         .iter()

@@ -3,6 +3,7 @@
 //! Guarantees: every error that does not depend on documents is returned before documents are collected.
 //! Source: Elasticsearch 1.5's `AggregatorParsers` and the parsers of its aggregations.
 
+use std::slice;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::aggs::ranges::{check_distances, check_masks};
 use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, settings, terms};
 use crate::error::{Result, SearchError};
 use crate::find::SearchRequest;
-use crate::json::{PART, boolean_token, double, not_numeric, token_of};
+use crate::json::{PART, boolean_token, double, java_number, not_numeric, token_of};
 use crate::options::Limits;
 use crate::script::Script;
 
@@ -22,6 +23,41 @@ use crate::script::Script;
 /// No kind or several, an unknown kind, invalid settings, or too many levels.
 pub(crate) fn parse(wanted: &Value, limits: &Limits) -> Result<Vec<Aggregation>> {
     parse_level(wanted, limits.depth, limits)
+}
+
+/// Settings that say where the values of an aggregation come from, and how they are shown.
+const SOURCE: [&str; 6] = ["field", "script", "lang", "params", "format", "value_type"];
+
+/// Gives aggregations of values without a source that of the closest aggregation above them that has one.
+///
+/// # Errors
+/// None above has one.
+fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Option<Script>)>) -> Result<()> {
+    for aggregation in aggregations {
+        let (name, kind) = (&aggregation.name, aggregation.kind.as_str());
+        if settings::has_no_values(kind) {
+            inherit_source(&mut aggregation.sub_aggregations, above)?;
+            continue;
+        }
+        if !has_source(&aggregation.settings) {
+            let (settings, script) = above.ok_or_else(|| {
+                let reason = format!("could not find the appropriate value context to perform aggregation [{name}]");
+                SearchError::new(400, "AggregationExecutionException", reason)
+            })?;
+            for key in SOURCE {
+                aggregation.settings[key] = settings.get(key).cloned().unwrap_or_default();
+            }
+            aggregation.script.clone_from(script);
+        }
+        let own = (&aggregation.settings, &aggregation.script);
+        inherit_source(&mut aggregation.sub_aggregations, Some(own))?;
+    }
+    Ok(())
+}
+
+/// Returns whether an aggregation names a field or a script.
+fn has_source(settings: &Value) -> bool {
+    settings.get("field").is_some_and(Value::is_string) || settings.get("script").is_some_and(Value::is_string)
 }
 
 /// Parses the request of `top_hits`. An error that is none of Elasticsearch's own is the cause of one.
@@ -88,7 +124,6 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
             }
             let (kind, settings) =
                 found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
-            has_source(name, kind, settings)?;
             if !sub_aggregations.is_empty() && is_leaf(kind) {
                 return Err(SearchError::new(
                     500,
@@ -99,14 +134,18 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
             let script = settings.get("script").is_some_and(Value::is_string);
             let script = script.then(|| Script::parse(settings)).transpose();
             let hits = (kind == "top_hits").then(|| top_hits(settings, limits)).transpose()?;
-            Ok(Aggregation {
+            let mut aggregation = Aggregation {
                 hits: hits.map(Arc::new),
                 script: script.map_err(|error| refuse(format!("Parse Failure [{error}]")))?,
                 name: name.clone(),
                 kind: kind.clone(),
                 settings: settings.clone(),
                 sub_aggregations,
-            })
+            };
+            if depth == limits.depth {
+                inherit_source(slice::from_mut(&mut aggregation), None)?;
+            }
+            Ok(aggregation)
         })
         .collect()
 }
@@ -158,9 +197,8 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
         "extended_stats" => {
             let sigma = settings.get("sigma").and_then(Value::as_f64);
             if let Some(sigma) = sigma.filter(|sigma| *sigma < 0.0) {
-                return Err(refuse(format!(
-                    "[sigma] must not be negative. Value provided was{sigma:?}"
-                )));
+                let reason = format!("[sigma] must not be negative. Value provided was{}", java_number(sigma));
+                return Err(refuse(reason));
             }
         }
         "terms" => {
@@ -183,19 +221,6 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
         _ => {}
     }
     Ok(())
-}
-
-/// Fails if an aggregation of values has neither a field nor a script.
-fn has_source(name: &str, kind: &str, settings: &Value) -> Result<()> {
-    let has_field = settings.get("field").is_some_and(Value::is_string);
-    if has_field || settings.get("script").is_some() || settings::has_no_values(kind) {
-        return Ok(());
-    }
-    Err(SearchError::new(
-        400,
-        "AggregationExecutionException",
-        format!("could not find the appropriate value context to perform aggregation [{name}]"),
-    ))
 }
 
 /// Fails for a member of a date range that it does not have.

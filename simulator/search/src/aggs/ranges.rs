@@ -9,7 +9,7 @@ use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapp
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
-use crate::json::double;
+use crate::json::{double, java_number};
 use crate::mapping::{FieldType, Kind};
 use crate::query::{DistanceType, GeoPoint, unit_in_metres};
 
@@ -73,6 +73,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
     let bounds = ranges
         .iter()
+        .filter(|range| range.is_object())
         .map(|range| {
             if let Some(network) = range.get("mask").and_then(Value::as_str).and_then(masked) {
                 return Ok(network);
@@ -94,7 +95,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .iter()
         .map(|set| Source::of(scope, set, field))
         .collect::<Result<Vec<_>>>()?;
-    let text = |bound: f64| Some(formatter.text(bound).unwrap_or_else(|| format!("{bound:?}")));
+    let text = |bound: f64| Some(formatter.text(bound).unwrap_or_else(|| java_number(bound)));
     bucketed(scope, aggregation, bounds, (text, true), |from, to| {
         matches.filtered(|at, doc| {
             let Some(source) = sources.get(at) else {
@@ -233,7 +234,7 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
     scope.spend(bounds.len())?;
     let sources = matches.sets.iter().map(|set| Source::of(scope, set, field));
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    let text = |bound: f64| (bound != 0.0).then(|| format!("{bound:?}"));
+    let text = |bound: f64| (bound != 0.0).then(|| java_number(bound));
     bucketed(scope, aggregation, bounds, (text, false), |from, to| {
         matches.filtered(|at, doc| {
             let points = sources.get(at).map(|source| points(source, doc)).unwrap_or_default();

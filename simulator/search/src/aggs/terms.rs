@@ -172,6 +172,9 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
         if min_doc_count == 0 && scope.collects(matches, shard) {
             add_unmatched(scope, shard, field, &mut counts)?;
         }
+        if counts.keys().any(|key| matches!(key, Key::Number(..))) {
+            include_exclude.check_numbers()?;
+        }
         counts.retain(|key, _| include_exclude.accepts(&text(key, &formatter)));
         let mut own: Vec<Candidate> = counts
             .into_iter()

@@ -67,7 +67,7 @@ pub(super) fn check_write(request: &RestRequest) -> Result<()> {
 }
 
 /// Refreshes a written index, if the request has `refresh`.
-fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
+pub(super) fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
     match shared.cluster.index(index) {
         Some(index) if request.flag("refresh") => crate::cluster::refresh(&[index]),
         _ => Ok(()),
@@ -338,22 +338,6 @@ pub(super) fn check_version(
     }
 }
 
-pub(super) fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
-    let list = |name: [&str; 2]| {
-        name.iter()
-            .find_map(|name| request.param(name))
-            .map(|text| names(&json!(text)))
-    };
-    let mut filter = request.param("_source").map(SourceFilter::of_parameter);
-    if let Some(include) = list(["_source_include", "_source_includes"]) {
-        filter.get_or_insert_default().include = include;
-    }
-    if let Some(exclude) = list(["_source_exclude", "_source_excludes"]) {
-        filter.get_or_insert_default().exclude = exclude;
-    }
-    filter
-}
-
 /// Finds the document of a read, with the parameters of the request.
 fn read(
     shared: &Shared,
@@ -403,7 +387,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
             Some(type_name),
             id,
             found,
-            source_filter(request).as_ref(),
+            SourceFilter::of_params(&request.params).as_ref(),
             fields.as_deref(),
             shared.cluster.now(),
         )?,
@@ -412,7 +396,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 
 /// `GET|HEAD /index/type/id/_source`.
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let filter = source_filter(request);
+    let filter = SourceFilter::of_params(&request.params);
     if filter.as_ref().is_some_and(|filter| !filter.enabled) {
         return Err(SearchError::validation("fetching source can not be disabled"));
     }

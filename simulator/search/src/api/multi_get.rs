@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::documents::{check_version, document_json, find, placement, read_version, source_filter};
+use super::documents::{check_version, document_json, find, placement, read_version, refresh};
 use super::search::check_preference;
 use crate::error::{Result, SearchError, problems};
 use crate::find::{SourceFilter, names};
 use crate::index::VersionType;
-use crate::json::{self, java_text};
+use crate::json::{self, is_scalar, java_text};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -37,6 +37,47 @@ pub(super) fn failed_item(mut item: Value, error: SearchError) -> Result<Value> 
     Ok(item)
 }
 
+/// Returns the documents that a body asks for, each with its settings.
+fn items(body: &Value) -> Result<Vec<Value>> {
+    let mut items = Vec::new();
+    for (key, value) in body.as_object().into_iter().flatten() {
+        let Value::Array(listed) = value else { continue };
+        for item in listed {
+            match (key.as_str(), item) {
+                ("docs", Value::Object(_)) => items.push(item.clone()),
+                ("docs", _) => return Err(SearchError::illegal("docs array element should include an object")),
+                ("ids", id) if is_scalar(id) => items.push(json!({"_id": id})),
+                ("ids", _) => return Err(SearchError::illegal("ids array element should only contain ids")),
+                _ => {}
+            }
+        }
+    }
+    match items.is_empty() {
+        true => Err(SearchError::validation("no documents to get")),
+        false => Ok(items),
+    }
+}
+
+/// Returns the `_source` of a document.
+fn item_filter(item: &Value) -> Result<Option<SourceFilter>> {
+    match item.get("_source") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) if number.is_f64() => {
+            Err(SearchError::parse("illegal type for _source: [VALUE_NUMBER]"))
+        }
+        Some(value) => SourceFilter::check(value).map(|()| Some(SourceFilter::parse(value))),
+    }
+}
+
+/// Returns the `fields` of a document: a name, or a list of names.
+fn item_fields(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(name) => Some(vec![name.clone()]),
+        Value::Array(_) => Some(names(value)),
+        _ => None,
+    }
+}
+
 /// `GET|POST [/index[/type]]/_mget`.
 pub(crate) fn mget(
     shared: &Shared,
@@ -46,20 +87,7 @@ pub(crate) fn mget(
 ) -> Result<Answer> {
     json::derivable(request.body_or_source())?;
     let body = request.json()?.unwrap_or_default();
-    let items: Vec<Value> = match (
-        body.get("docs").and_then(Value::as_array),
-        body.get("ids").and_then(Value::as_array),
-    ) {
-        (Some(docs), _) if docs.iter().any(|doc| !doc.is_object()) => {
-            return Err(SearchError::illegal("docs array element should include an object"));
-        }
-        (None, Some(ids)) if ids.iter().any(|id| id.is_null() || id.is_array() || id.is_object()) => {
-            return Err(SearchError::illegal("ids array element should only contain ids"));
-        }
-        (Some(docs), _) if !docs.is_empty() => docs.clone(),
-        (None, Some(ids)) if !ids.is_empty() => ids.iter().map(|id| json!({"_id": id})).collect(),
-        _ => return Err(SearchError::validation("no documents to get")),
-    };
+    let items = items(&body)?;
     let missing: Vec<String> = items
         .iter()
         .enumerate()
@@ -72,26 +100,26 @@ pub(crate) fn mget(
     if !missing.is_empty() {
         return Err(SearchError::invalid(&missing));
     }
-    let filter = source_filter(request);
+    let filter = SourceFilter::of_params(&request.params);
     let default_fields = request.param("fields").map(|text| names(&json!(text)));
     let realtime = request.flag_or("realtime", true);
     let versions = items.iter().map(item_version).collect::<Result<Vec<_>>>()?;
-    let docs = items.iter().zip(&versions).map(|(item, version)| {
-        let text = |key: &str| {
-            item.get(key)
-                .filter(|value| !value.is_null())
-                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        };
+    let filters = items.iter().map(item_filter).collect::<Result<Vec<_>>>()?;
+    let docs = items.iter().zip(&versions).zip(&filters).map(|((item, version), own)| {
+        let given = |key: &str| item.get(key).filter(|value| !value.is_null());
+        let text = |key: &str| given(key).filter(|value| is_scalar(value)).map(java_text);
         let index = text("_index").or_else(|| index.map(str::to_owned)).unwrap_or_default();
         let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
         let wanted_type = type_name.as_deref().unwrap_or("_all");
         let id = text("_id").unwrap_or_default();
-        let own = item.get("_source").map(SourceFilter::parse);
-        let fields = item.get("fields").map(names).or_else(|| default_fields.clone());
+        let fields = given("fields").and_then(item_fields).or_else(|| default_fields.clone());
         let own_routing = text("_routing").or_else(|| text("routing"));
         let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
         let routing = own_routing.as_deref().or(placement(request).value());
         let preferred = check_preference(shared, request.param("preference"));
+        if !realtime {
+            refresh(shared, request, &index)?;
+        }
         let read = find(shared, &index, (wanted_type, &id), routing, realtime).and_then(|(index, found)| {
             preferred?;
             check_version(&index, &id, routing, *version, found.as_ref())?;

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::documents::source_filter;
 use super::search::{check_preference, types_of};
 use crate::cluster::{Block, Expand, check_open, id_of};
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, QuerySource, SearchRequest, names, prepare_query, search as find, shards_json};
+use crate::find::{
+    Failure, QuerySource, SearchRequest, SourceFilter, names, prepare_query, search as find, shards_json,
+};
 use crate::query::{Context, label};
 use crate::rest::{Answer, RestRequest};
 use crate::score::Explained;
@@ -138,7 +139,12 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
     let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
     check_open(&indices)?;
     shared.cluster.check_blocks(&indices, Block::Read)?;
-    let wanted = validated_request(shared, request, types).and_then(|wanted| {
+    let wanted = match validated_request(shared, request, types) {
+        // A body is parsed by each index.
+        Err(error) if request.body_or_source().is_empty() => return Err(error),
+        wanted => wanted,
+    };
+    let wanted = wanted.and_then(|wanted| {
         wanted.query.check(&request.budget)?;
         Ok(wanted)
     });
@@ -241,7 +247,7 @@ pub(crate) fn explain(
         None => QuerySource::parse(&request.params, body, limits)?,
     };
     query.check(&request.budget)?;
-    let filter = source_filter(request).filter(|filter| filter.enabled);
+    let filter = SourceFilter::of_params(&request.params).filter(|filter| filter.enabled);
     let name = index;
     check_preference(shared, request.param("preference"))?;
     let targets = shared.cluster.resolve(name, Expand::SHARDS)?;

@@ -261,6 +261,7 @@ impl Index {
         document: &Map<String, Value>,
     ) -> Result<Box<Encoded>> {
         let location = || format!("[{}]/[{type_name}]/[{id}]", self.name);
+        let mut is_new = false;
         // One round maps all new fields. The second finds new ones only if another thread changes the mapping.
         loop {
             let outcome = {
@@ -274,11 +275,17 @@ impl Index {
                 }
             };
             match outcome {
-                None => self.ensure_type(type_name)?,
+                None => {
+                    is_new = true;
+                    self.ensure_type(type_name)?;
+                }
                 Some(ParsedDocument::Rejected(found, error)) => {
                     if !found.is_empty() {
                         // The error of the document matters, not that of its fields.
-                        drop(self.change_mapping(|mapping| mapping.add_hidden(type_name, found)));
+                        drop(self.change_mapping(|mapping| match is_new {
+                            true => mapping.add_dynamic(type_name, found),
+                            false => mapping.add_hidden(type_name, found),
+                        }));
                     }
                     return Err(error);
                 }

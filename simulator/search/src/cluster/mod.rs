@@ -442,4 +442,9 @@ impl Documents for Cluster {
             .map(|(_, stored)| crate::json::value(stored.source()))
             .transpose()
     }
+
+    fn includes(&self, names: &[String], index: &str) -> bool {
+        let found = self.resolve(&names.join(","), Expand::FILTER).unwrap_or_default();
+        found.iter().any(|(found, _)| found.name == index)
+    }
 }

@@ -27,6 +27,26 @@ pub(super) fn scalar<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value
     }
 }
 
+/// Returns whether the parser takes the end of an empty object for that of the source, and ignores what follows: it
+/// does so for elements that are no objects.
+pub(super) fn ends_source(key: &str, value: &Value) -> bool {
+    let is_object = matches!(value, Value::Object(members) if members.is_empty());
+    const PLAIN: [&str; 11] = [
+        "from",
+        "size",
+        "explain",
+        "version",
+        "terminate_after",
+        "fields",
+        "stats",
+        "track_scores",
+        "trackScores",
+        "min_score",
+        "minScore",
+    ];
+    is_object && PLAIN.contains(&key)
+}
+
 /// Returns the value of an element that is a number, or the text of one.
 ///
 /// # Errors

@@ -276,7 +276,9 @@ fn pages_of_shards(hits: &[Candidate], from: usize, size: usize, shards: usize) 
 fn with_shard(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     match (error.kind, error.status) {
         ("SearchParseException", _) => {}
-        ("ElasticsearchIllegalArgumentException", 500) => return query_failure(error.clone(), request, searched),
+        ("ElasticsearchIllegalArgumentException" | "IllegalArgumentException", 500) => {
+            return query_failure(error.clone(), request, searched);
+        }
         _ => return error.clone(),
     }
     let query = label(&searched.query);

@@ -85,8 +85,9 @@ impl SearchRequest {
             });
         }
         if let Some(length) = text("timeout") {
-            self.timeout = Some(time(length)?);
-            shown.insert("timeout".to_owned(), json!(length));
+            let length = time(length)?;
+            self.timeout = Some(length);
+            shown.insert("timeout".to_owned(), json!(length.as_millis()));
         }
         if let Some(number) = text("terminate_after") {
             let number = int_param("terminate_after", number)?;
@@ -100,45 +101,55 @@ impl SearchRequest {
             elements.push(Element::Query(QuerySource::text(query, params, limits)?));
             shown.insert("query".to_owned(), query_string_json(query, params));
         }
-        for (name, setting) in [
-            ("version", &mut self.version),
-            ("explain", &mut self.explain),
-            ("track_scores", &mut self.track_scores),
-        ] {
-            if let Some(value) = params.get(name) {
+        for (name, setting) in [("version", &mut self.version), ("explain", &mut self.explain)] {
+            if let Some(value) = text(name) {
                 *setting = is_set(value);
                 shown.insert(name.to_owned(), json!(is_set(value)));
             }
         }
+        if let Some(filter) = SourceFilter::of_params(params) {
+            shown.insert("_source".to_owned(), filter.to_json());
+            self.source = Some(filter);
+        }
         if let Some(fields) = text("fields") {
-            self.fields = Some(names(&json!(fields)));
-            let shown_fields = match self.fields.as_deref() {
-                Some([field]) => json!(field),
+            let fields = names(&json!(fields));
+            let shown_fields = match fields.as_slice() {
+                [field] => json!(field),
                 fields => json!(fields),
             };
             shown.insert("fields".to_owned(), shown_fields);
+            if let Err(error) = self.add_fields(fields) {
+                elements.push(Element::Invalid(error));
+            }
         }
-        self.read_source_filter(params);
         if let Some(order) = text("sort") {
             let (specs, order) = parse_sort_text(order);
             self.set_sort(specs);
             shown.insert("sort".to_owned(), order);
             elements.push(Element::Sort);
         }
+        if let Some(value) = text("track_scores") {
+            self.track_scores = is_set(value);
+            shown.insert("track_scores".to_owned(), json!(self.track_scores));
+        }
         if let Some(field) = text("suggest_field") {
-            let typed = text("suggest_text").or(text("q"));
-            let mode = text("suggest_mode").map_or("missing", String::as_str);
-            let size = text("suggest_size")
-                .and_then(|size| size.parse::<u64>().ok())
-                .unwrap_or(5);
-            let mut own = json!({"term": {"field": field, "size": size}});
-            if let Some(typed) = typed {
-                own["text"] = json!(typed);
+            let size = text("suggest_size").map_or(Ok(5), |size| int_param("suggest_size", size))?;
+            let mut own = Map::new();
+            if let Some(typed) = text("suggest_text").or(text("q")) {
+                own.insert("text".to_owned(), json!(typed));
             }
-            shown.insert("suggest".to_owned(), json!({field: own}));
+            let mut term = json!({"field": field, "size": size});
+            if let Some(mode) = text("suggest_mode") {
+                term["suggest_mode"] = json!(mode);
+            }
+            own.insert("term".to_owned(), term);
+            let suggest = json!({field: own});
+            shown.insert("suggest".to_owned(), suggest.clone());
             elements.push(Element::Suggest);
-            own["term"]["suggest_mode"] = json!(mode);
-            self.suggest = Some(json!({field: own}));
+            self.suggest = Some(suggest);
+        }
+        if let Some(groups) = text("stats") {
+            shown.insert("stats".to_owned(), json!(names(&json!(groups))));
         }
         if let Some(boost) = text("indices_boost") {
             // Elasticsearch splits the parameter at commas before it looks for them.
@@ -157,23 +168,6 @@ impl SearchRequest {
             });
         }
         Ok(())
-    }
-
-    fn read_source_filter(&mut self, params: &BTreeMap<String, String>) {
-        if let Some(text) = params.get("_source") {
-            self.source = Some(SourceFilter::of_parameter(text));
-        }
-        let list = |keys: [&str; 2]| {
-            keys.iter()
-                .find_map(|key| params.get(*key))
-                .map(|text| names(&json!(text)))
-        };
-        if let Some(include) = list(["_source_include", "_source_includes"]) {
-            self.source.get_or_insert_default().include = include;
-        }
-        if let Some(exclude) = list(["_source_exclude", "_source_excludes"]) {
-            self.source.get_or_insert_default().exclude = exclude;
-        }
     }
 }
 

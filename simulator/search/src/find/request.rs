@@ -283,7 +283,12 @@ impl SearchRequest {
             Ok(object) => {
                 for (key, value) in &object {
                     match self.read_element(key, value, limits) {
-                        Ok(element) => source.elements.extend(element),
+                        Ok(element) => {
+                            source.elements.extend(element);
+                            if element::ends_source(key, value) {
+                                break;
+                            }
+                        }
                         Err(error) => {
                             source.elements.push(Element::Invalid(error));
                             break;
@@ -299,6 +304,26 @@ impl SearchRequest {
     pub(super) fn set_sort(&mut self, specs: Vec<SortSpec>) {
         let by_score = matches!(specs.as_slice(), [only] if only.field == "_score" && only.descending);
         self.sort = if by_score { vec![] } else { specs };
+    }
+
+    /// Adds fields to those of an earlier source, unless it wanted none. An empty list: none.
+    ///
+    /// # Errors
+    /// Fields after none.
+    pub(super) fn add_fields(&mut self, names: Vec<String>) -> Result<()> {
+        match &mut self.fields {
+            Some(fields) if fields.is_empty() && !names.is_empty() => {
+                Err(SearchError::new(500, "UnsupportedOperationException", ""))
+            }
+            Some(fields) if !names.is_empty() => {
+                fields.extend(names);
+                Ok(())
+            }
+            fields => {
+                *fields = Some(names);
+                Ok(())
+            }
+        }
     }
 
     /// Parses one element of a source.
@@ -369,7 +394,7 @@ impl SearchRequest {
             }
             "fields" => {
                 if let Some(fields) = element::listed(key, value)? {
-                    self.fields = Some(fields);
+                    self.add_fields(fields)?;
                 }
             }
             "fielddata_fields" | "fielddataFields" => match value {

@@ -1,8 +1,9 @@
 //! Source filtering, and extraction of values from a source.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::element::texts;
@@ -50,7 +51,7 @@ impl SourceFilter {
     ///
     /// # Errors
     /// A null or a fraction, unknown members, members that are no names.
-    pub(super) fn check(value: &Value) -> Result<()> {
+    pub(crate) fn check(value: &Value) -> Result<()> {
         let of_type = |token: &str| SearchError::parse(format!("source element value can be of type {token}"));
         match value {
             Value::Null => return Err(of_type("VALUE_NULL")),
@@ -109,15 +110,37 @@ impl SourceFilter {
         }
     }
 
-    /// Parses the parameter `_source`.
-    pub(crate) fn of_parameter(text: &str) -> SourceFilter {
-        let filter = SourceFilter::parse(&Value::from(text));
-        match filter.include.is_empty() {
-            true => filter,
-            false => SourceFilter {
-                include: names(&Value::from(text)),
-                ..filter
-            },
+    /// Parses the parameters of a URI. `None`: there are none.
+    pub(crate) fn of_params(params: &BTreeMap<String, String>) -> Option<SourceFilter> {
+        let list = |keys: [&str; 2]| {
+            keys.iter()
+                .find_map(|key| params.get(*key))
+                .map(|text| names(&Value::from(text.as_str())))
+        };
+        let mut filter = params.get("_source").map(|text| {
+            let filter = SourceFilter::parse(&Value::from(text.as_str()));
+            match filter.include.is_empty() {
+                true => filter,
+                false => SourceFilter {
+                    include: names(&Value::from(text.as_str())),
+                    ..filter
+                },
+            }
+        });
+        if let Some(include) = list(["_source_include", "_source_includes"]) {
+            filter.get_or_insert_default().include = include;
+        }
+        if let Some(exclude) = list(["_source_exclude", "_source_excludes"]) {
+            filter.get_or_insert_default().exclude = exclude;
+        }
+        filter
+    }
+
+    /// Returns the filter as the element of a search source.
+    pub(super) fn to_json(&self) -> Value {
+        match self.enabled {
+            true => json!({"includes": self.include, "excludes": self.exclude}),
+            false => Value::Bool(false),
         }
     }
 
@@ -297,7 +320,6 @@ fn collect_members<'a>(object: &'a Map<String, Value>, path: &str, found: &mut V
 mod tests {
     use super::*;
     use rstest::rstest;
-    use serde_json::json;
 
     #[rstest]
     #[case(json!("a"), json!({"a": 1}))]

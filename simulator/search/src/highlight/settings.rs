@@ -112,7 +112,7 @@ impl Settings {
         let size = |key: &str, default: i32| usize::try_from(number(key, default)).unwrap_or(0);
         let text = |key: &str| get(key).map(java_text);
         Settings {
-            highlighter: get("type").and_then(Value::as_str).map(str::to_owned),
+            highlighter: text("type"),
             forces_source: get("force_source").is_some_and(truth),
             open: tags(all, own, "pre_tags").unwrap_or_else(|| vec!["<em>".to_owned()]),
             close: tags(all, own, "post_tags").unwrap_or_else(|| vec!["</em>".to_owned()]),

@@ -15,7 +15,9 @@ use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::Encoded;
-use crate::index::mismatch::{boosted_value, check_base64, check_boost, strict, unmappable_integer, unparsed};
+use crate::index::mismatch::{
+    boosted_value, check_base64, check_boost, is_plain, strict, unmappable_integer, unparsed,
+};
 use crate::index::numbers::{check_range, check_value};
 use crate::json::{BODY, is_oversized_integer, java_text, literal, not_numeric};
 use crate::mapping::{
@@ -142,7 +144,7 @@ impl<'a> DocumentParser<'a> {
         }
         let in_all = self.in_all;
         self.in_all = node.and_then(|node| node.include_in_all).unwrap_or(in_all);
-        let read = self.members(path, node, object);
+        let read = self.members(path, node, &mut object.iter());
         self.in_all = in_all;
         read
     }
@@ -153,16 +155,17 @@ impl<'a> DocumentParser<'a> {
         own.or(self.type_mapping.root.dynamic).unwrap_or(Dynamic::Yes)
     }
 
-    fn members(
+    /// Reads the members of an object.
+    pub(super) fn members(
         &mut self,
         path: &mut Vec<String>,
         node: Option<&'a ObjectNode>,
-        object: &Map<String, Value>,
+        members: &mut dyn Iterator<Item = (&String, &Value)>,
     ) -> Result<()> {
         let policy = self.policy(node);
         // An object that inherits its policy ignores unmapped members without a value.
         let is_strict = node.is_some_and(|node| node.dynamic == Some(Dynamic::Strict));
-        for (key, value) in object {
+        while let Some((key, value)) = members.next() {
             if path.is_empty() && key == "_id" {
                 self.check_id(value)?;
             }
@@ -189,6 +192,12 @@ impl<'a> DocumentParser<'a> {
                 let object = path.split_last().map(|(_, above)| above.join(".")).unwrap_or_default();
                 let object = if object.is_empty() { self.type_name } else { &object };
                 return Err(strict(key, object));
+            }
+            match known {
+                Some(Node::Object(node)) if is_plain(value) && node.enabled != Some(false) => {
+                    return Err(self.misplaced(path, node, value, members));
+                }
+                _ => {}
             }
             self.value(path, known, value, policy != Dynamic::No)?;
             path.pop();
@@ -259,7 +268,8 @@ impl<'a> DocumentParser<'a> {
             },
             (Value::Null, _) => Ok(()),
             (_, Some(Node::Field(field))) => self.copied_field(&dotted(path), field, value),
-            (_, Some(Node::Object(node))) => self.plain_value(path, node, value),
+            // One that is not enabled.
+            (_, Some(Node::Object(_))) => Ok(()),
             (_, None) => {
                 if dynamic && self.unmapped_paths.contains(path) {
                     return self.check_new(path, value);

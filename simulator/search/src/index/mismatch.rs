@@ -103,13 +103,29 @@ pub(super) fn strict(name: &str, object: &str) -> SearchError {
     SearchError::new(400, "StrictDynamicMappingException", reason)
 }
 
+/// Returns whether a value is no object, no array and not null.
+pub(super) fn is_plain(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Array(_) | Value::Object(_))
+}
+
 impl<'a> DocumentParser<'a> {
-    /// Rejects a plain value of an object. Elasticsearch takes it for a member with the name of the object, and maps it
-    /// before it fails.
-    pub(super) fn plain_value(&mut self, path: &mut Vec<String>, node: &'a ObjectNode, value: &Value) -> Result<()> {
-        if node.enabled == Some(false) {
-            return Ok(());
-        }
+    /// Returns the error for a plain value of an object. Elasticsearch takes it and what follows for members of the
+    /// object, and maps them before it fails.
+    pub(super) fn misplaced(
+        &mut self,
+        path: &mut Vec<String>,
+        node: &'a ObjectNode,
+        value: &Value,
+        following: &mut dyn Iterator<Item = (&String, &Value)>,
+    ) -> SearchError {
+        let read = self.own_value(path, node, value);
+        let read = read.and_then(|()| self.members(path, Some(node), following));
+        read.err()
+            .unwrap_or_else(|| self.not_an_object(path.get(..1).unwrap_or_default()))
+    }
+
+    /// Reads a plain value of an object as its member of the same name.
+    fn own_value(&mut self, path: &mut Vec<String>, node: &'a ObjectNode, value: &Value) -> Result<()> {
         let name = path.last().cloned().unwrap_or_default();
         let known = node.properties.get(&name);
         if known.is_none() && self.is_oversized(value) {
@@ -135,7 +151,7 @@ impl<'a> DocumentParser<'a> {
             _ => {}
         }
         path.pop();
-        Err(self.not_an_object(path))
+        Ok(())
     }
 
     /// Returns the error for a plain value at the path of an object.
@@ -163,9 +179,8 @@ impl<'a> DocumentParser<'a> {
         dynamic: bool,
     ) -> Result<()> {
         for item in items {
-            let is_plain = !matches!(item, Value::Null | Value::Array(_) | Value::Object(_));
             match known {
-                Some(Node::Object(node)) if is_plain && node.enabled != Some(false) => {
+                Some(Node::Object(node)) if is_plain(item) && node.enabled != Some(false) => {
                     let name = path.last().map_or("", String::as_str);
                     return Err(SearchError::mapping(format!(
                         "object mapping [{name}] trying to serialize a value with no field associated with it, \

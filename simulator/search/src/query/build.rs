@@ -60,7 +60,7 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
             error
         }
     })?;
-    Ok(query.map_or_else(|| QueryKind::Nothing.into(), Query::fix_negative))
+    Ok(query.map_or_else(|| Query::any(vec![]), Query::fix_negative))
 }
 
 struct Builder<'a> {
@@ -106,8 +106,8 @@ impl Builder<'_> {
     fn node(&self, node: &Node) -> Result<Option<Query>> {
         let (query, boost) = match node {
             Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
-            Node::Term { field, term, boost } if is_match_all(field.as_deref(), term) => {
-                (Some(QueryKind::All.into()), boost)
+            Node::Term { field, term, boost } if is_every_term(term) && self.is_default(field.as_deref()) => {
+                (Some(self.everything()), boost)
             }
             Node::Term { field, term, boost } => (
                 self.over_fields(field.as_deref(), false, |name| self.term(name, term))?,
@@ -190,6 +190,27 @@ impl Builder<'_> {
         }))
     }
 
+    /// Returns whether terms without a field are those of this one. `*` is another name of all fields.
+    fn is_default(&self, field: Option<&str>) -> bool {
+        field.is_none_or(|name| name == "*" || name == self.default_field())
+    }
+
+    /// Returns the field of terms without one. Several fields have a default of their own.
+    fn default_field(&self) -> &str {
+        match self.settings.fields.as_slice() {
+            [(only, _)] => only,
+            _ => "_all",
+        }
+    }
+
+    /// Builds the query for `*`: the documents that have the default field.
+    fn everything(&self) -> Query {
+        match self.default_field() {
+            "*" | "_all" => QueryKind::All.into(),
+            name => self.context.exists(name).constant(),
+        }
+    }
+
     fn expanded(&self, text: &str) -> String {
         if self.settings.lowercase_expanded_terms {
             lowercase(text)
@@ -201,13 +222,9 @@ impl Builder<'_> {
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let multi = |matcher: Matcher| Ok(Some(super::value::matching(self.context, name, matcher)));
         match (term.kind, &term.fuzzy) {
-            (TermKind::Wildcard, _) if term.text == "*" => {
-                let everything = name == "*" || name == "_all";
-                Ok(Some(if everything {
-                    QueryKind::All.into()
-                } else {
-                    self.context.exists(name).constant()
-                }))
+            // The index has no terms of these.
+            (TermKind::Wildcard, _) if is_every_term(term) && !self.context.has_texts(name) => {
+                Ok(Some(self.context.exists(name).constant()))
             }
             (TermKind::Wildcard | TermKind::Prefix, _)
                 if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) =>
@@ -242,7 +259,11 @@ impl Builder<'_> {
                 Ok((prefixes.len() > 0).then(|| Query::any_without_coord(prefixes)))
             }
             (TermKind::Regexp, _) => {
-                let pattern = self.expanded(&term.text);
+                let text = self.expanded(&term.text);
+                if let Some(query) = super::value::number_term(self.context, name, &text)? {
+                    return Ok(Some(query));
+                }
+                let pattern = super::value::term_text(self.context, name, text);
                 multi(Matcher::Regexp {
                     text: pattern.clone(),
                     pattern,
@@ -263,7 +284,7 @@ impl Builder<'_> {
             let by = if similarity.is_empty() { "2" } else { similarity };
             return super::text::fuzzy_number(self.context, field, text, by).map(Some);
         }
-        let term = self.expanded(text);
+        let term = super::value::term_text(self.context, name, self.expanded(text));
         // A text that is no number means the default, 2 edits, as in Lucene. Elasticsearch 1.5.2 refuses it.
         let edits = auto_edits(similarity, &term);
         let matcher = Matcher::Fuzzy {
@@ -377,9 +398,9 @@ impl Builder<'_> {
     }
 }
 
-/// Returns whether a term is `*:*`.
-fn is_match_all(field: Option<&str>, term: &Term) -> bool {
-    field == Some("*") && matches!(term.kind, TermKind::Wildcard) && term.text == "*"
+/// Returns whether a term is `*`.
+fn is_every_term(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Wildcard) && term.text == "*"
 }
 
 /// Parses `>=x` or `>x`. Returns the bound and whether it is inclusive.

@@ -309,7 +309,7 @@ pub(super) fn of_indices(
         .parsed(kind)
         .ok_or_else(|| parsing_error(context, &format!("[indices] requires '{kind}' element")))?;
     let names = names.ok_or_else(|| parsing_error(context, "[indices] requires 'indices' or 'index' element"))?;
-    let query = match names.iter().any(|name| crate::pattern::matches(name, context.index)) {
+    let query = match context.documents.is_none_or(|all| all.includes(&names, context.index)) {
         true => inner.cloned(),
         false => match settings.parsed(&no_match) {
             Some(other) => other.cloned(),
@@ -355,7 +355,7 @@ fn boolean(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let named = settings.get("_name").cloned();
     let clauses = clauses(context, settings)?;
     if clauses.is_empty() {
-        return Ok(QueryKind::All.into());
+        return Ok(QueryKind::AllDocs.into());
     }
     let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
     let query = Query::from(QueryKind::Bool {

@@ -11,7 +11,7 @@ use crate::mapping::Kind;
 use crate::query::dsl_leaf::{Limits, read_ids, types_of, values_of};
 use crate::query::dsl_parts::{parsing_error, text_of, with_flags};
 use crate::query::reader::{CACHING, Form, Refused, Setting, Settings, value_of};
-use crate::query::value::{ids_of_types, matching, prefix, term};
+use crate::query::value::{ids_of_types, matching, number_term, prefix, term, term_text};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 
 /// Parses a filter for the values of a field. Returns `None` if `name` is not one.
@@ -126,9 +126,17 @@ fn numeric_range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query
     };
     let (settings, found) = read_limits(context, tokens, &form)?;
     let (field, limits) = found.ok_or_else(SearchError::null_pointer)?;
+    let unusable = match context.mapped(field) {
+        None => Some(format!("failed to find mapping for field [{field}]")),
+        Some(mapped) if !mapped.field_type.kind.is_numeric() => Some(format!("Field [{field}] is not a numeric type")),
+        Some(_) => None,
+    };
+    if let Some(reason) = unusable {
+        return Err(parsing_error(context, &reason));
+    }
     let filter = limits
         .query(context, field)?
-        .filter(FilterClass::Plain, settings.caching(true));
+        .filter(FilterClass::Plain, settings.caching(false));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
 }
 
@@ -180,8 +188,14 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let missing = || parsing_error(context, "No value specified for regexp filter");
     let (field, own) = found.ok_or_else(missing)?;
     let text = own.get("value").map(text_of).ok_or_else(missing)?;
-    let pattern = with_flags(&text, own.get("flags"))?;
-    let query = matching(context, field, Matcher::Regexp { pattern, text });
+    let query = match number_term(context, field, &text)? {
+        Some(query) => query,
+        None => {
+            let text = term_text(context, field, text);
+            let pattern = with_flags(&text, own.get("flags"))?;
+            matching(context, field, Matcher::Regexp { pattern, text })
+        }
+    };
     let filter = query.filter(FilterClass::Regexp, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
 }

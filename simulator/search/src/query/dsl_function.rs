@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
-use crate::json::{Token, Tokens, number_of};
+use crate::json::{self, PART, Token, Tokens, boolean_token, not_numeric, token_of};
 use crate::mapping::{DataUse, Kind};
-use crate::query::dsl_parts::{number, parsing_error, text_of};
+use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::function::Decay;
 use crate::query::reader::{Form, Setting, float_of};
 use crate::query::{
@@ -67,6 +67,7 @@ pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> 
             }
             _ if form.has_value(key) => return Ok(false),
             name => {
+                let function = one(context, name, tokens)?;
                 if has_several {
                     return Err(both_kinds(SEVERAL, &format!("\"{name}\"")));
                 }
@@ -76,7 +77,7 @@ pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> 
                          want to define several functions.",
                     )));
                 }
-                functions.push(one(context, name, tokens)?);
+                functions.push(function);
                 single = Some(name);
             }
         }
@@ -175,7 +176,9 @@ fn element(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<ScoreFuncti
     if is_found {
         Ok(parsed)
     } else {
-        Err(SearchError::parse("an entry in functions list is missing a function."))
+        Err(SearchError::parse(
+            "function_score: One entry in functions list is missing a function.",
+        ))
     }
 }
 
@@ -200,23 +203,12 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             })
         }
         "field_value_factor" | "fieldValueFactor" => {
-            let name = value
-                .get("field")
-                .map(text_of)
-                .ok_or_else(|| parsing_error(context, "[field_value_factor] required field 'field' missing"))?;
-            let field = context.mapped(&name).ok_or_else(|| {
-                SearchError::new(
-                    500,
-                    "ElasticsearchException",
-                    format!("Unable to find a field mapper for field [{name}]"),
-                )
-            })?;
-            if let Some((key, _)) = value
-                .as_object()
-                .and_then(|object| object.iter().find(|(_, value)| value.is_array() || value.is_object()))
+            if value
+                .get("factor")
+                .is_some_and(|factor| factor.is_array() || factor.is_object())
             {
-                let reason = format!("[field_value_factor] field '{key}' does not support lists or objects");
-                return Err(parsing_error(context, &reason));
+                let reason = "[field_value_factor] field 'factor' does not support lists or objects";
+                return Err(parsing_error(context, reason));
             }
             let known = ["field", "factor", "modifier"];
             let mut keys = value.as_object().into_iter().flat_map(Map::keys);
@@ -224,17 +216,30 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 let reason = format!("field_value_factor query does not support [{key}]");
                 return Err(parsing_error(context, &reason));
             }
+            // The last item of a list counts.
+            let only = |key: &str| match value.get(key) {
+                Some(Value::Array(items)) => items.last(),
+                only => only,
+            };
+            let name = only("field")
+                .map(text_of)
+                .ok_or_else(|| parsing_error(context, "[field_value_factor] required field 'field' missing"))?;
+            let field = context.mapped(&name).ok_or_else(|| {
+                let reason = format!("Unable to find a field mapper for field [{name}]");
+                SearchError::new(500, "ElasticsearchException", reason)
+            })?;
             if let Some(data) = context.mapping.field_data(&name) {
                 data.cast(&name, DataUse::Numbers)?;
             }
-            let modifier = value
-                .get("modifier")
+            let modifier = only("modifier")
                 .filter(|modifier| !modifier.is_null())
                 .map_or_else(|| "none".to_owned(), text_of);
             Ok(Function::FieldValue {
                 field: QueryField::of(field),
                 floating: field.field_type.kind.is_floating(),
-                factor: number(value.get("factor")).unwrap_or(1.0),
+                factor: value
+                    .get("factor")
+                    .map_or(Ok(1.0), |factor| number_at(context, factor))? as f32,
                 modifier: Modifier::parse(&modifier).ok_or_else(|| unknown_modifier(&modifier))?,
             })
         }
@@ -255,16 +260,38 @@ fn seed_of(number: i64) -> u32 {
     }
 }
 
+/// Reads a number, or the text of one.
+///
+/// # Errors
+/// Anything else.
+fn number_at(context: &Context<'_>, value: &Value) -> Result<f64> {
+    match value {
+        Value::Number(_) | Value::String(_) => json::number(value),
+        Value::Bool(flag) => Err(context.unparsed(not_numeric(boolean_token(*flag), PART))),
+        other => Err(context.unparsed(not_numeric(token_of(other), PART))),
+    }
+}
+
+const DECAY_SETTINGS: [&str; 4] = ["scale", "origin", "decay", "offset"];
+
 fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> {
     let malformed = || parsing_error(context, &format!("malformed score function score parameters [{shape}]"));
-    let (name, settings) = value
-        .as_object()
-        .and_then(|object| object.iter().find(|(key, _)| *key != "multi_value_mode"))
-        .and_then(|(name, settings)| Some((name, settings.as_object()?)))
-        .ok_or_else(|| SearchError::parse("Malformed score function score parameters."))?;
+    // The last field counts.
+    let mut found = None;
+    for (name, settings) in value.as_object().into_iter().flatten() {
+        match settings {
+            Value::Object(settings) => found = Some((name, settings)),
+            _ if name == "multi_value_mode" => {}
+            _ => found = None,
+        }
+    }
+    let (name, settings) = found.ok_or_else(|| SearchError::parse("Malformed score function score parameters."))?;
     let field = context
         .mapped(name)
         .ok_or_else(|| parsing_error(context, &format!("Unknown field [{name}]")))?;
+    if let Some(key) = settings.keys().find(|key| !DECAY_SETTINGS.contains(&key.as_str())) {
+        return Err(SearchError::parse(format!("Parameter {key} not supported!")));
+    }
     let kind = field.field_type.kind;
     let (dates, is_point) = (kind == Kind::Date, kind == Kind::GeoPoint);
     if !kind.is_numeric() && !is_point {
@@ -284,7 +311,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
                 Value::String(text) if dates => duration(text)
                     .map(|length| length.as_millis() as f64)
                     .ok_or_else(malformed),
-                other => number_of(other).ok_or_else(malformed),
+                other => number_at(context, other),
             })
             .transpose()
     };
@@ -294,7 +321,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             Origin::Number(parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)? as f64)
         }
         None if dates => Origin::Number(context.now as f64),
-        Some(value) => Origin::Number(number_of(value).ok_or_else(malformed)?),
+        Some(value) => Origin::Number(number_at(context, value)?),
         None => {
             return Err(SearchError::parse(
                 "Both scale and origin must be set for numeric fields.",
@@ -310,13 +337,20 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             "Both scale and origin must be set for numeric fields."
         })
     })?;
-    let share = settings.get("decay").and_then(number_of).unwrap_or(0.5);
-    if scale <= 0.0 || share <= 0.0 || share >= 1.0 {
-        return Err(SearchError::new(
-            400,
-            "ElasticsearchIllegalStateException",
-            "scale must be > 0.0 and decay must be > 0.0 and < 1.0.",
+    let share = settings
+        .get("decay")
+        .map_or(Ok(0.5), |share| number_at(context, share))?;
+    let offset = length("offset")?.unwrap_or(0.0);
+    if scale <= 0.0 {
+        return Err(SearchError::illegal("function_score : scale must be > 0.0."));
+    }
+    if share <= 0.0 || share >= 1.0 {
+        return Err(SearchError::illegal(
+            "function_score : decay must be in the range [0..1].",
         ));
+    }
+    if offset < 0.0 {
+        return Err(SearchError::illegal("function_score : offset must be > 0.0"));
     }
     let (shape, scale) = match shape {
         "gauss" => (Decay::Gauss, 0.5 * scale * scale / share.ln()),
@@ -328,7 +362,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
         floating: kind.is_floating(),
         shape,
         origin,
-        offset: length("offset")?.unwrap_or(0.0),
+        offset,
         scale,
     })
 }

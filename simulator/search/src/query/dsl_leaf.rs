@@ -15,7 +15,7 @@ use crate::query::dsl_parts::{
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, prefix, term};
+use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, number_term, prefix, term, term_text};
 use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
@@ -171,6 +171,10 @@ pub(super) fn multi_term<'a>(
         let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings)?)?;
         return Ok(Some((field, settings.named(context, with_boost(query, boost)))));
     }
+    if let Some(query) = number_term(context, field, &text)? {
+        return Ok(Some((field, settings.named(context, query.boosted(boost)))));
+    }
+    let text = term_text(context, field, text);
     let matcher = match name {
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),

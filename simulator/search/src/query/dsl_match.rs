@@ -108,7 +108,7 @@ impl MatchSettings {
         })
     }
 
-    /// Builds the query for a field. Returns `None` if the text has no terms.
+    /// Builds the query for a field. Returns `None` for a text that the field cannot have, if that is no error.
     fn build(&self, context: &Context<'_>, name: &str) -> Result<Option<Query>> {
         let built = self.of_any_type(context, name)?;
         Ok(built.map(|query| context.of_named_type(name, query)))
@@ -134,22 +134,20 @@ impl MatchSettings {
             occur: self.operator.occur(),
         };
         let Some(mut query) = analyzed(context, &field, &analyzer, &self.text, style)? else {
-            return Ok(None);
+            return Ok(Some(self.empty()));
         };
         if let Some(common) = self.common_terms(&query) {
             return Ok(Some(common));
         }
-        match self.kind {
-            MatchType::PhrasePrefix => query = self.with_prefix(query),
-            MatchType::Boolean => {
-                if let Some(fuzziness) = &self.fuzziness {
-                    self.make_fuzzy(&mut query, fuzziness);
-                }
-                query = with_minimum(query, self.minimum_should_match.as_ref());
-            }
-            MatchType::Phrase => {}
+        // A phrase of one term is fuzzy as well.
+        if let Some(fuzziness) = &self.fuzziness {
+            self.make_fuzzy(&mut query, fuzziness);
         }
-        Ok(Some(query))
+        Ok(Some(match self.kind {
+            MatchType::PhrasePrefix => self.with_prefix(query),
+            MatchType::Boolean => with_minimum(query, self.minimum_should_match.as_ref()),
+            MatchType::Phrase => query,
+        }))
     }
 
     /// Returns the query that separates rare terms from frequent ones, if the settings have a cutoff.
@@ -268,7 +266,7 @@ pub(super) fn match_query(context: &Context<'_>, name: &str, tokens: &mut Tokens
         (_, None) => MatchType::Boolean,
     };
     let own = MatchSettings::new(context, "text", kind, &settings)?;
-    let query = own.build(context, field)?.unwrap_or_else(|| own.empty());
+    let query = own.build(context, field)?.unwrap_or_else(|| QueryKind::Nothing.into());
     Ok(settings.named(context, with_boost(query, own.boost)))
 }
 
@@ -343,21 +341,28 @@ impl MatchSettings {
             // The boost of an only field is replaced by that of the query.
             *boost = 1.0;
         }
-        let tie = read.float("tie_breaker");
+        let own = if matches!(kind, "most_fields" | "mostFields") {
+            1.0
+        } else {
+            0.0
+        };
+        let given = read.float("tie_breaker");
+        let tie = match (read.flag("use_dis_max"), given) {
+            (Some(true), None) => 0.0,
+            (Some(uses), _) if uses == (own == 1.0) => 1.0,
+            (_, given) => given.unwrap_or(own),
+        };
         if kind == "cross_fields" || kind == "crossFields" {
-            let query = self.cross_fields(context, &fields, tie.unwrap_or(0.0))?;
+            let query = self.cross_fields(context, &fields, tie)?;
             return Ok(query.unwrap_or_else(|| self.empty()));
         }
         let mut queries = Vec::new();
         for (field, boost) in &fields {
-            let query = self.build(context, field)?.unwrap_or_else(|| self.empty());
-            queries.push(with_boost(query, *boost));
+            let query = self.build(context, field)?;
+            queries.extend(query.map(|query| with_boost(query, *boost)));
         }
-        let is_sum = matches!(kind, "most_fields" | "mostFields") || !read.flag("use_dis_max").unwrap_or(true);
-        let tie = tie.unwrap_or(if is_sum { 1.0 } else { 0.0 });
         Ok(match queries.len() {
-            0 => self.empty(),
-            1 => queries.pop().unwrap_or_else(|| self.empty()),
+            0 | 1 => queries.pop().unwrap_or_else(|| QueryKind::Nothing.into()),
             _ if tie == 1.0 => Query::any(queries),
             _ => QueryKind::DisjunctionMax { queries, tie }.into(),
         })
@@ -383,12 +388,14 @@ impl MatchSettings {
                 None => groups.push((analyzer, vec![(name.clone(), *boost)])),
             }
         }
+        // Fields without a mapping come first.
+        groups.sort_by_key(|(analyzer, _)| analyzer.is_some());
         let mut queries = Vec::new();
         for (_, members) in groups {
             let Some((name, boost)) = members.first() else { continue };
             if members.len() == 1 {
-                let query = self.build(context, name)?.unwrap_or_else(|| self.empty());
-                queries.push(with_boost(query, *boost));
+                let query = self.build(context, name)?;
+                queries.extend(query.map(|query| with_boost(query, *boost)));
                 continue;
             }
             let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));

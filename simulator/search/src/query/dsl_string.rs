@@ -54,8 +54,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
     let fields = settings.get("fields").map(|fields| field_boosts(context, fields));
     let flags = match settings.get("flags") {
-        Some(Value::String(text)) => Flags::parse(text)
-            .ok_or_else(|| SearchError::illegal(format!("Unknown simple_query_string flag [{text}]")))?,
+        Some(Value::String(text)) => Flags::parse(text)?,
         _ => Flags::ALL,
     };
     let parsed = SimpleSettings {

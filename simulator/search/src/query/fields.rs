@@ -17,6 +17,9 @@ use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, 
 pub(crate) trait Documents {
     /// Returns the source of a document, if it exists.
     fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>>;
+
+    /// Returns whether names of indices and aliases, and patterns of them, include an index. None includes all.
+    fn includes(&self, names: &[String], index: &str) -> bool;
 }
 
 /// Parser of a query or a filter, whose first token is the current one. `None`: one without content. It reads on to the
@@ -242,6 +245,14 @@ impl<'a> Context<'a> {
     pub(crate) fn name(&self, name: Option<&Value>, query: &Query) {
         if let (Some(name), Some(names)) = (name.filter(|name| is_scalar(name)), self.names) {
             names.borrow_mut().push((java_text(name), query.clone()));
+        }
+    }
+
+    /// Returns whether the terms of a field are texts. A field that is not mapped has none.
+    pub(super) fn has_texts(&self, name: &str) -> bool {
+        match self.mapped(name) {
+            Some(field) => matches!(field.field_type.kind, Kind::String | Kind::Boolean),
+            None => !name.starts_with('_'),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::index::NESTED;
+use crate::json::java_number;
 use crate::query::filter_label::form_label;
 use crate::query::{
     FrequencyQuery, Function, Matcher, Origin, Query, QueryField, QueryKind, ScoreFunction, filter_label,
@@ -13,7 +14,7 @@ pub(crate) fn boost_label(boost: f32) -> String {
     if boost == 1.0 {
         String::new()
     } else {
-        format!("^{boost:?}")
+        format!("^{}", java_number(boost))
     }
 }
 
@@ -128,7 +129,7 @@ pub(crate) fn label(query: &Query) -> String {
         }
         QueryKind::Related(related) => format!("{}({})", related.name, label(&related.query)),
         QueryKind::Script(script) => format!("ScriptFilter({})", script.text()),
-        QueryKind::Limit(limit) => format!("limit(limit={limit})"),
+        QueryKind::Limit(_) => "org.elasticsearch.common.lucene.search.LimitFilter@1".to_owned(),
         QueryKind::Geo { field, shape } => shape.label(&field.name),
         QueryKind::Bool {
             clauses,
@@ -150,7 +151,7 @@ pub(crate) fn label(query: &Query) -> String {
             let share = if *tie == 0.0 {
                 String::new()
             } else {
-                format!("~{tie:?}")
+                format!("~{}", java_number(*tie))
             };
             let parts: Vec<String> = queries.iter().map(part_label).collect();
             format!("({}){share}", parts.join(" | "))
@@ -182,7 +183,7 @@ fn part_label(query: &Query) -> String {
 /// Prints the class of a function, as Java's `Object.toString` does.
 fn function_label(function: &ScoreFunction) -> String {
     let class = match &function.function {
-        Function::Boost(factor) => return format!("boost[{factor:?}]"),
+        Function::Boost(factor) => return format!("boost[{}]", java_number(*factor)),
         _ if function.weight.is_some() => "common.lucene.search.function.WeightFactorFunction",
         Function::One => "common.lucene.search.function.WeightFactorFunction",
         Function::Script(_) => "common.lucene.search.function.ScriptScoreFunction",

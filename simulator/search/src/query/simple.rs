@@ -3,8 +3,9 @@
 //! Source: Lucene 4.10's `SimpleQueryParser`, Elasticsearch 1.5's `SimpleQueryStringParser`.
 
 use crate::analysis::{Analyzer, lowercase};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed};
+use crate::query::value::number_term;
 use crate::query::{Context, Matcher, Occur, Query, QueryKind};
 
 /// Set of enabled operators.
@@ -26,12 +27,17 @@ impl Flags {
     /// All operators.
     pub(super) const ALL: Flags = Flags(1023);
 
-    /// Parses a list such as `OR|AND|PREFIX`.
-    pub(super) fn parse(text: &str) -> Option<Flags> {
-        text.split('|').try_fold(Flags(0), |flags, name| {
-            let flag = match name.trim().to_ascii_uppercase().as_str() {
-                "" | "NONE" => 0,
-                "ALL" => Flags::ALL.0,
+    /// Parses a list such as `OR|AND|PREFIX`, up to `NONE` or `ALL`.
+    ///
+    /// # Errors
+    /// The first unknown flag.
+    pub(super) fn parse(text: &str) -> Result<Flags> {
+        let mut flags = Flags(0);
+        for name in text.split('|') {
+            flags.0 |= match name.to_uppercase().as_str() {
+                "" => 0,
+                "NONE" => return Ok(Flags(0)),
+                "ALL" => return Ok(Flags::ALL),
                 "AND" => Flags::AND,
                 "NOT" => Flags::NOT,
                 "OR" => Flags::OR,
@@ -42,10 +48,14 @@ impl Flags {
                 "WHITESPACE" => Flags::WHITESPACE,
                 "FUZZY" => Flags::FUZZY,
                 "NEAR" | "SLOP" => Flags::NEAR,
-                _ => return None,
+                _ => {
+                    return Err(SearchError::illegal(format!(
+                        "Unknown simple_query_string flag [{name}]"
+                    )));
+                }
             };
-            Some(Flags(flags.0 | flag))
-        })
+        }
+        Ok(flags)
     }
 
     fn has(self, flag: u16) -> bool {
@@ -276,6 +286,9 @@ impl Parser<'_> {
     }
 
     fn analyzed(&self, name: &str, text: &str, phrase: bool, slop: u32) -> Result<Option<Query>> {
+        if let Some(query) = number_term(self.context, name, text)? {
+            return Ok(Some(query));
+        }
         let analyzer = match &self.settings.analyzer {
             Some(analyzer) => analyzer.clone(),
             None => self.context.search_analyzer(name),

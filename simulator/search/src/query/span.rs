@@ -2,6 +2,7 @@
 //!
 //! Source: Lucene 4.10's span queries.
 
+use crate::json::java_number;
 use crate::query::{Matcher, Query, QueryField, QueryKind, label};
 
 /// A span query over one field.
@@ -83,7 +84,7 @@ impl SpanQuery {
                     label(&Query::from(inner).boosted(*boost))
                 )
             }
-            SpanQuery::Boosted(inner, boost) => format!("{}^{boost:?}", inner.label()),
+            SpanQuery::Boosted(inner, boost) => format!("{}^{}", inner.label(), java_number(*boost)),
             SpanQuery::Masked { inner, field } => format!("mask({}) as {}", inner.label(), field.name),
             SpanQuery::Or(clauses) => format!("spanOr([{}])", all(clauses)),
             SpanQuery::Near {

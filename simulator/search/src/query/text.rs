@@ -35,7 +35,7 @@ pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<
 }
 
 /// The term of a boolean field for a text.
-fn boolean_term(text: &str) -> &'static str {
+pub(super) fn boolean_term(text: &str) -> &'static str {
     if matches!(text, "F" | "false" | "no" | "off" | "0" | "") {
         "F"
     } else {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::json;
 use crate::mapping::{Field, Kind};
 use crate::query::dsl_parts::{text_for, text_of};
-use crate::query::text::{bounded, exact};
+use crate::query::text::{boolean_term, bounded, exact};
 use crate::query::{Context, Matcher, NumericRange, Query, QueryField, QueryKind};
 
 /// Builds the query for one exact value of a field or metadata field.
@@ -89,12 +89,35 @@ pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[Strin
     .constant()
 }
 
-/// Builds the query for the terms of a field with a prefix. A prefix of a number is the number itself.
-pub(super) fn prefix(context: &Context<'_>, name: &str, text: String) -> Result<Query> {
-    if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
-        return exact(context, field, &text);
+/// Returns the text of a term that is not analyzed, as the field has it: a boolean has one of two.
+pub(super) fn term_text(context: &Context<'_>, name: &str, text: String) -> String {
+    match context.mapped(name).map(|field| field.field_type.kind) {
+        Some(Kind::Boolean) => boolean_term(&text).to_owned(),
+        _ => text,
     }
-    Ok(matching(context, name, Matcher::Prefix(text)))
+}
+
+/// Builds the query for the number or the date that a pattern for a field of these is. `None` for other fields.
+///
+/// # Errors
+/// A text that is neither.
+pub(super) fn number_term(context: &Context<'_>, name: &str, text: &str) -> Result<Option<Query>> {
+    let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) else {
+        return Ok(None);
+    };
+    let format = &field.field_type.format;
+    if field.field_type.kind == Kind::Date && format.parse(text, Fill::Floor).is_none() {
+        return Err(format.invalid(text));
+    }
+    exact(context, field, text).map(Some)
+}
+
+/// Builds the query for the terms of a field with a prefix.
+pub(super) fn prefix(context: &Context<'_>, name: &str, text: String) -> Result<Query> {
+    if let Some(query) = number_term(context, name, &text)? {
+        return Ok(query);
+    }
+    Ok(matching(context, name, Matcher::Prefix(term_text(context, name, text))))
 }
 
 /// Builds the query for the terms of a field, or the ids, that match.

@@ -11,6 +11,7 @@ use tantivy::schema::IndexRecordOption;
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{SegmentView, Shard, View};
+use crate::json::java_number;
 use crate::query::{Occur, Query, QueryKind, boost_label, filter_label, label};
 use crate::score::explain_function::explain_functions;
 use crate::score::rewrite::Rewriter;
@@ -76,7 +77,7 @@ fn missing(query: &Query, weight: &Weight, doc: u32) -> String {
 fn maximum(tie: f32) -> String {
     match tie {
         0.0 => "max of:".to_owned(),
-        tie => format!("max plus {tie:?} times others of:"),
+        tie => format!("max plus {} times others of:", java_number(tie)),
     }
 }
 
@@ -451,10 +452,14 @@ impl Match {
     fn explanation(self, weight: &Weight, score: f32, doc: u32) -> Explanation {
         let (frequency, boost) = (self.frequency, weight.boost);
         let tf = frequency.sqrt();
-        let frequency_part = Explanation::new(frequency, format!("{}={frequency:?}", self.frequency_name), vec![]);
+        let frequency_part = Explanation::new(
+            frequency,
+            format!("{}={}", self.frequency_name, java_number(frequency)),
+            vec![],
+        );
         let tf_part = Explanation::new(
             tf,
-            format!("tf(freq={frequency:?}), with freq of:"),
+            format!("tf(freq={}), with freq of:", java_number(frequency)),
             vec![frequency_part],
         );
         let norm_part = Explanation::new(self.norm, format!("fieldNorm(doc={doc})"), vec![]);
@@ -472,7 +477,7 @@ impl Match {
             field_weight
         } else {
             let query_weight = Explanation::new(query_weight, "queryWeight, product of:", query_parts);
-            let what = format!("score(doc={doc},freq={frequency:?}), product of:");
+            let what = format!("score(doc={doc},freq={}), product of:", java_number(frequency));
             Explanation::new(score, what, vec![query_weight, field_weight])
         };
         let name = self.name + &boost_label(boost);

@@ -79,7 +79,7 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
             modifier,
             ..
         } => {
-            let field = format!("doc['{}'].value * factor={factor:?}", field.name);
+            let field = format!("doc['{}'].value * factor={}", field.name, java_number(*factor));
             let modifier = match modifier {
                 Modifier::None => "",
                 modifier => modifier.name(),

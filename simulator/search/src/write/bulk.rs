@@ -350,7 +350,7 @@ fn executed(shared: &Shared, action: &Action<'_>, step: &Step<'_>) -> Result<Wri
             let reason = "routing is required for this item";
             return Err(SearchError::new(400, "RoutingMissingException", reason));
         }
-        Step::Write(prepared) => prepared.write(shared, action.source)?,
+        Step::Write(prepared) => prepared.write_in_bulk(shared, action.source)?,
         Step::Delete => {
             let (id, placement) = (action.required_id()?, parameters.placement);
             delete_document(shared, index, type_name, id, placement, action.condition)?.0

@@ -239,7 +239,7 @@ async fn a_range_prints_its_original_bounds(#[case] range: Value, #[case] expect
 #[case::everything(json!({"query": {"query_string": {"query": "*:*"}}}), "QueryWrapperFilter(ConstantScore(*:*))")]
 #[case::ids(json!({"ids": {"type": "shop", "values": ["1"]}}), "_uid:shop#1")]
 #[case::type_of(json!({"type": {"value": "shop"}}), "cache(_type:shop)")]
-#[case::limit(json!({"limit": {"value": 2}}), "limit(limit=2)")]
+#[case::limit(json!({"limit": {"value": 2}}), "org.elasticsearch.common.lucene.search.LimitFilter@1")]
 #[case::exists(json!({"exists": {"field": "kind"}}), "cache(BooleanFilter(_field_names:kind))")]
 #[case::missing(json!({"missing": {"field": "kind"}}), "cache(NotFilter(cache(BooleanFilter(_field_names:kind))))")]
 #[case::nothing_exists(json!({"exists": {"field": "none*"}}), "MatchNoDocsFilter")]
