@@ -500,7 +500,7 @@ class Pool:
         params = [pair for pair in params.split("&") if pair]
         if params and chance(0.4):
             params.remove(choice(params))
-        else:
+        elif self.params:
             key = choice(list(self.params))
             params.append(f"{key}={choice([*self.params[key], '', 'true', 'false', '-1', 'abc'])}")
         return plain + "?" * bool(params) + "&".join(params)

@@ -214,6 +214,12 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
             }
         }
         "significant_terms" => {
+            if !has_source(settings) {
+                return Err(SearchError {
+                    status: 400,
+                    ..SearchError::null_pointer()
+                });
+            }
             IncludeExclude::parse(settings)?;
             terms::check_counts(400, settings)?;
             heuristic::Heuristic::parse(settings).map(drop)?;

@@ -25,6 +25,7 @@ use crate::query::{
 };
 use crate::score::{Explained, Statistics, Weight};
 use crate::suggest;
+use crate::ties::in_hash_order;
 
 /// Parses the query of a request against one index, and restricts it to types and alias filters.
 pub(crate) fn prepare_query(
@@ -196,9 +197,11 @@ pub(crate) fn prepare(
         mapping,
     };
     let mut query: Option<(Query, Weight)> = None;
-    let mut post_filter = None;
+    let (mut post_filter, mut names_of_filter) = (None, Vec::new());
     for source in &request.sources {
         for element in &source.elements {
+            // Only the last query and the last filter have names.
+            let kept = names.take();
             let read = match element {
                 Element::From(from) => {
                     progress.from = *from;
@@ -233,6 +236,11 @@ pub(crate) fn prepare(
                 }
                 Element::Invalid(error) => Err(error.clone()),
             };
+            match element {
+                Element::Query(_) => {}
+                Element::PostFilter(_) => names_of_filter = names.replace(kept),
+                _ => drop(names.replace(kept)),
+            }
             read.map_err(|error| {
                 if request.budget.is_exceeded() {
                     error
@@ -302,9 +310,9 @@ pub(crate) fn prepare(
             filter.map(|filter| weigh(&context.parse_filter(filter)?)).transpose()
         })
         .collect::<Result<Vec<_>>>()?;
-    let named = names
-        .into_inner()
+    let named = in_hash_order(names.into_inner(), |(name, _)| name.clone())
         .into_iter()
+        .chain(in_hash_order(names_of_filter, |(name, _)| name.clone()))
         .map(|(name, query): (String, Query)| Ok((name, weigh(&query)?)))
         .collect::<Result<Vec<_>>>()?;
     Ok(Searched {

@@ -1,6 +1,6 @@
 //! Conversion of the syntax tree of a query string to a query for one index.
 
-use super::dsl_parts::auto_edits;
+use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
@@ -287,11 +287,13 @@ impl Builder<'_> {
         let term = super::value::term_text(self.context, name, self.expanded(text));
         // A text that is no number means the default, 2 edits, as in Lucene. Elasticsearch 1.5.2 refuses it.
         let edits = auto_edits(similarity, &term);
+        let given = (self.settings.fuzzy_prefix_length, self.settings.fuzzy_max_expansions);
+        let (prefix, expansions) = fuzzy_limits(self.context, given.0, given.1)?;
         let matcher = Matcher::Fuzzy {
             term,
             edits,
-            prefix: self.settings.fuzzy_prefix_length,
-            expansions: self.settings.fuzzy_max_expansions,
+            prefix,
+            expansions,
             transpositions: false,
         };
         Ok(Some(

@@ -270,8 +270,6 @@ fn indices(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Quer
     let form = Form {
         name: "[indices] query",
         settings: &[
-            (&["query"], Setting::Query),
-            (&["no_match_query"], Setting::Query),
             (&["indices"], Setting::List),
             (&["index"], Setting::Scalar),
             (&["_name"], Setting::Scalar),
@@ -289,32 +287,31 @@ pub(super) fn of_indices(
     kind: &str,
 ) -> Result<Option<Query>> {
     let no_match = format!("no_match_{kind}");
-    let mut otherwise = None;
-    let settings = form.read_with(context, tokens, |tokens, name, _| match tokens.current() {
-        Token::Value(text) if name == Some(&no_match) => {
-            match text.as_str() {
-                Some("all") => otherwise = Some(QueryKind::All.into()),
-                Some("none") => otherwise = Some(QueryKind::Nothing.into()),
-                _ => {}
-            }
-            Ok(true)
+    let (mut inner, mut otherwise) = (None, None);
+    let settings = form.read_with(context, tokens, |tokens, name, _| {
+        match (tokens.current(), name) {
+            (Token::Object, Some(name)) if name == kind => inner = tokens.whole(),
+            (Token::Object | Token::Value(_), Some(name)) if name == no_match => otherwise = tokens.whole(),
+            _ => return Ok(false),
         }
-        _ => Ok(false),
+        Ok(true)
     })?;
     let names = settings
         .get("indices")
         .or(settings.get("index"))
         .map(crate::find::names);
-    let inner = settings
-        .parsed(kind)
-        .ok_or_else(|| parsing_error(context, &format!("[indices] requires '{kind}' element")))?;
+    let inner = inner.ok_or_else(|| parsing_error(context, &format!("[indices] requires '{kind}' element")))?;
     let names = names.ok_or_else(|| parsing_error(context, "[indices] requires 'indices' or 'index' element"))?;
-    let query = match context.documents.is_none_or(|all| all.includes(&names, context.index)) {
-        true => inner.cloned(),
-        false => match settings.parsed(&no_match) {
-            Some(other) => other.cloned(),
-            None => Some(otherwise.unwrap_or_else(|| QueryKind::All.into())),
-        },
+    // Only the one for this index is parsed.
+    let chosen = match context.documents.is_none_or(|all| all.includes(&names, context.index)) {
+        true => Some(inner),
+        false => otherwise,
+    };
+    let query = match chosen {
+        Some(body @ Value::Object(_)) if kind == "query" => context.query_at(&mut Tokens::new(body))?,
+        Some(body @ Value::Object(_)) => context.filter_at(&mut Tokens::new(body))?,
+        Some(word) if word == "none" => Some(QueryKind::Nothing.into()),
+        _ => Some(QueryKind::All.into()),
     };
     Ok(query.map(|query| settings.named(context, query)))
 }

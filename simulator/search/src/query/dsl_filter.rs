@@ -228,8 +228,6 @@ fn indices(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Quer
     let form = Form {
         name: "[indices] filter",
         settings: &[
-            (&["filter"], Setting::Filter),
-            (&["no_match_filter"], Setting::Filter),
             (&["indices"], Setting::List),
             (&["index"], Setting::Scalar),
             (&["_name"], Setting::Scalar),

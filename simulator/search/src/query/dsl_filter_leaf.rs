@@ -168,7 +168,7 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
             (&["max_determinized_states"], Setting::Int),
             (&["flags_value"], Setting::Int),
         ],
-        refused: &[],
+        refused: &[Refused::Value],
     };
     let form = Form {
         name: "[regexp] filter",

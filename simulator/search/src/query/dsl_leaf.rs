@@ -10,7 +10,8 @@ use crate::json::{Token, Tokens};
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, minimum, parsing_error, rewrite_of, text_for, text_of, with_boost, with_flags,
+    auto_edits, check_fuzziness, fuzzy_limits, minimum, parsing_error, rewrite_of, text_for, text_of, with_boost,
+    with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
@@ -406,11 +407,13 @@ fn fuzziness_of(settings: &Settings) -> Result<String> {
 fn fuzzy(context: &Context<'_>, text: String, settings: &Settings) -> Result<Matcher> {
     let fuzziness = fuzziness_of(settings)?;
     check_fuzziness(&fuzziness)?;
+    let given = |key: &str, default: i64| settings.int(key).unwrap_or(default);
+    let (prefix, expansions) = fuzzy_limits(context, given("prefix_length", 0), given("max_expansions", 50))?;
     Ok(Matcher::Fuzzy {
         edits: auto_edits(&fuzziness, &text),
         term: text,
-        prefix: settings.count("prefix_length").unwrap_or(0),
-        expansions: settings.count("max_expansions").unwrap_or(50).min(context.max_clauses),
+        prefix,
+        expansions,
         transpositions: settings.flag("transpositions").unwrap_or(false),
     })
 }

@@ -7,7 +7,8 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, check_minimum, minimum, parsing_error, rewrite_of, text_of, with_boost, with_minimum,
+    auto_edits, check_fuzziness, check_minimum, fuzzy_limits, minimum, parsing_error, rewrite_of, text_of, with_boost,
+    with_minimum,
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
@@ -27,8 +28,8 @@ struct MatchSettings {
     slop: u32,
     boost: f32,
     fuzziness: Option<String>,
-    prefix_length: usize,
-    max_expansions: usize,
+    prefix_length: i64,
+    max_expansions: i64,
     minimum_should_match: Option<Value>,
     lenient: bool,
     transpositions: bool,
@@ -98,8 +99,8 @@ impl MatchSettings {
             slop: u32::try_from(settings.count("slop").unwrap_or(0)).unwrap_or(u32::MAX),
             boost: settings.boost(),
             fuzziness,
-            prefix_length: settings.count("prefix_length").unwrap_or(0),
-            max_expansions: settings.count("max_expansions").unwrap_or(50).min(context.max_clauses),
+            prefix_length: settings.int("prefix_length").unwrap_or(0),
+            max_expansions: settings.int("max_expansions").unwrap_or(50),
             minimum_should_match: wanted.cloned(),
             lenient: settings.flag("lenient").unwrap_or(false),
             transpositions: settings.flag("fuzzy_transpositions").unwrap_or(false),
@@ -141,10 +142,15 @@ impl MatchSettings {
         }
         // A phrase of one term is fuzzy as well.
         if let Some(fuzziness) = &self.fuzziness {
-            self.make_fuzzy(&mut query, fuzziness);
+            let (prefix, expansions) = fuzzy_limits(context, self.prefix_length, self.max_expansions)?;
+            self.make_fuzzy(&mut query, fuzziness, prefix, expansions);
         }
         Ok(Some(match self.kind {
-            MatchType::PhrasePrefix => self.with_prefix(query),
+            MatchType::PhrasePrefix => {
+                // At least one term is found.
+                let expansions = usize::try_from(self.max_expansions).unwrap_or(0).max(1);
+                with_prefix(query, expansions.min(context.max_clauses))
+            }
             MatchType::Boolean => with_minimum(query, self.minimum_should_match.as_ref()),
             MatchType::Phrase => query,
         }))
@@ -180,42 +186,14 @@ impl MatchSettings {
         Some(QueryKind::ByFrequency(common).into())
     }
 
-    /// Converts to a phrase whose last term is a prefix. The prefix is expanded when the query is weighed.
-    fn with_prefix(&self, query: Query) -> Query {
-        match query.kind {
-            QueryKind::Term { field, text } => QueryKind::PhrasePrefix {
-                field,
-                slots: vec![],
-                slop: 0,
-                last: Some((0, text)),
-                expansions: self.max_expansions,
-            }
-            .into(),
-            QueryKind::Phrase { field, mut slots, slop } => {
-                let last = slots
-                    .pop()
-                    .and_then(|(position, mut texts)| texts.pop().map(|text| (position, text)));
-                QueryKind::PhrasePrefix {
-                    field,
-                    slots,
-                    slop,
-                    last,
-                    expansions: self.max_expansions,
-                }
-                .into()
-            }
-            kind => kind.into(),
-        }
-    }
-
-    fn make_fuzzy(&self, query: &mut Query, fuzziness: &str) {
+    fn make_fuzzy(&self, query: &mut Query, fuzziness: &str, prefix: usize, expansions: usize) {
         match &mut query.kind {
             QueryKind::Term { field, text } => {
                 let matcher = Matcher::Fuzzy {
                     edits: auto_edits(fuzziness, text),
                     term: std::mem::take(text),
-                    prefix: self.prefix_length,
-                    expansions: self.max_expansions,
+                    prefix,
+                    expansions,
                     transpositions: self.transpositions,
                 };
                 query.kind = QueryKind::MultiTerm {
@@ -225,7 +203,7 @@ impl MatchSettings {
             }
             QueryKind::Bool { clauses, .. } => clauses
                 .iter_mut()
-                .for_each(|(_, clause)| self.make_fuzzy(clause, fuzziness)),
+                .for_each(|(_, clause)| self.make_fuzzy(clause, fuzziness, prefix, expansions)),
             _ => {}
         }
     }
@@ -236,6 +214,34 @@ impl MatchSettings {
         } else {
             QueryKind::Nothing.into()
         }
+    }
+}
+
+/// Converts to a phrase whose last term is a prefix. The prefix is expanded when the query is weighed.
+fn with_prefix(query: Query, expansions: usize) -> Query {
+    match query.kind {
+        QueryKind::Term { field, text } => QueryKind::PhrasePrefix {
+            field,
+            slots: vec![],
+            slop: 0,
+            last: Some((0, text)),
+            expansions,
+        }
+        .into(),
+        QueryKind::Phrase { field, mut slots, slop } => {
+            let last = slots
+                .pop()
+                .and_then(|(position, mut texts)| texts.pop().map(|text| (position, text)));
+            QueryKind::PhrasePrefix {
+                field,
+                slots,
+                slop,
+                last,
+                expansions,
+            }
+            .into()
+        }
+        kind => kind.into(),
     }
 }
 

@@ -90,6 +90,19 @@ pub(super) fn check_minimum(wanted: &Value) -> Result<()> {
         .try_for_each(number)
 }
 
+/// Returns the length of the prefix and the number of expansions of a fuzzy term.
+///
+/// # Errors
+/// A negative length, no expansions.
+pub(super) fn fuzzy_limits(context: &Context<'_>, prefix_length: i64, max_expansions: i64) -> Result<(usize, usize)> {
+    let prefix =
+        usize::try_from(prefix_length).map_err(|_| SearchError::argument("prefixLength cannot be negative."))?;
+    match usize::try_from(max_expansions) {
+        Ok(0) | Err(_) => Err(SearchError::argument("maxExpansions must be positive.")),
+        Ok(expansions) => Ok((prefix, expansions.min(context.max_clauses))),
+    }
+}
+
 /// Checks that a fuzziness is `AUTO` or a number.
 pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
     if fuzziness.eq_ignore_ascii_case("auto") || typed_number::<f32>(fuzziness).is_some() {

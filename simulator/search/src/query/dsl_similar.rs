@@ -110,6 +110,9 @@ fn read_like_this(context: &Context<'_>, tokens: &mut Tokens<'_>, form: &Form<'_
         if is_docs {
             let listed = tokens.whole().and_then(Value::as_array);
             docs.extend(listed.into_iter().flatten().cloned());
+            if !docs.iter().all(Value::is_object) {
+                return Err(SearchError::illegal("docs array element should include an object"));
+            }
         }
         Ok(is_docs)
     })?;
@@ -320,7 +323,7 @@ const COMMON_MINIMUM: Form<'_> = Form {
         (&["low_freq", "lowFreq"], Setting::Nullable),
         (&["high_freq", "highFreq"], Setting::Nullable),
     ],
-    refused: &[],
+    refused: &[Refused::Value],
 };
 
 fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
@@ -332,7 +335,10 @@ fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
                 (Token::Object, Some("minimum_should_match" | "minimumShouldMatch"))
             );
             if is_minimum {
-                both = COMMON_MINIMUM.read(context, tokens)?;
+                both = COMMON_MINIMUM.read(context, tokens).map_err(|error| SearchError {
+                    reason: error.reason + " for [minimum_should_match]",
+                    ..error
+                })?;
             }
             Ok(is_minimum)
         })

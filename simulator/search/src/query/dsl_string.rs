@@ -156,11 +156,11 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     if let Some(slop) = settings.count("phrase_slop") {
         parsed.phrase_slop = u32::try_from(slop).unwrap_or(u32::MAX);
     }
-    if let Some(length) = settings.count("fuzzy_prefix_length") {
+    if let Some(length) = settings.int("fuzzy_prefix_length") {
         parsed.fuzzy_prefix_length = length;
     }
-    if let Some(expansions) = settings.count("fuzzy_max_expansions") {
-        parsed.fuzzy_max_expansions = expansions.min(context.max_clauses);
+    if let Some(expansions) = settings.int("fuzzy_max_expansions") {
+        parsed.fuzzy_max_expansions = expansions;
     }
     if let Some(tie) = settings.float("tie_breaker") {
         parsed.tie_breaker = tie;
