@@ -222,6 +222,7 @@ pub(crate) fn prepare(
                     left.map_or(Ok(()), Err)
                 }),
                 Element::Sort => check_sort(&request.sort, &context).map(|()| progress.sort = &request.sort),
+                Element::InvalidSort(error) => check_sort(&request.sort, &context).and_then(|()| Err(error.clone())),
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
                 }

@@ -16,7 +16,7 @@ use crate::error::{Result, SearchError};
 use crate::find::element;
 use crate::find::query_source::QuerySource;
 use crate::find::rescore_settings;
-use crate::find::sort::{SortSpec, parse_sort};
+use crate::find::sort::{SortSpec, parse_first_sort, parse_sort};
 use crate::find::source::SourceFilter;
 use crate::highlight;
 use crate::json;
@@ -32,6 +32,8 @@ pub(crate) enum Element {
     Query(QuerySource),
     PostFilter(Value),
     Sort,
+    /// A sort with an error after its criteria.
+    InvalidSort(SearchError),
     Aggregations,
     Facets,
     Suggest,
@@ -281,7 +283,18 @@ impl SearchRequest {
         match json::object(body) {
             Err(error) => source.elements.push(Element::Invalid(error)),
             Ok(object) => {
-                for (key, value) in &object {
+                for (at, (key, value)) in object.iter().enumerate() {
+                    if key == "sort" && parse_sort(value).is_err() {
+                        let rest = object.iter().skip(at);
+                        let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+                        let (specs, read) = parse_first_sort(&Value::Object(rest));
+                        self.set_sort(specs);
+                        source.elements.extend(match read {
+                            Ok(()) => vec![Element::Sort, Element::Invalid(SearchError::incomplete())],
+                            Err(error) => vec![Element::InvalidSort(error)],
+                        });
+                        break;
+                    }
                     match self.read_element(key, value, limits) {
                         Ok(element) => {
                             source.elements.extend(element);

@@ -89,14 +89,30 @@ pub(super) fn parse_sort_text(text: &str) -> (Vec<SortSpec>, Value) {
     (specs, shown.into())
 }
 
-/// Parses `sort` of a body, token by token as Elasticsearch does.
+/// Parses `sort`, token by token as Elasticsearch does.
 pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
+    let mut specs = Vec::new();
+    read_sort(&mut Tokens::new(value), &mut specs)?;
+    Ok(specs)
+}
+
+/// Parses the `sort` that a source begins with. Returns the criteria before an error, and the error. After a criterion
+/// of a wrong form, the elements that follow are read as criteria.
+pub(super) fn parse_first_sort(source: &Value) -> (Vec<SortSpec>, Result<()>) {
+    let (mut tokens, mut specs) = (Tokens::new(source), Vec::new());
+    tokens.advance();
+    tokens.advance();
+    let read = read_sort(&mut tokens, &mut specs);
+    (specs, read)
+}
+
+/// Reads the value of `sort`, whose first token is the current one.
+fn read_sort(tokens: &mut Tokens<'_>, specs: &mut Vec<SortSpec>) -> Result<()> {
     let malformed = |allowed: &str| SearchError::illegal(format!("malformed sort format, {allowed}"));
-    let (mut tokens, mut specs) = (Tokens::new(value), Vec::new());
     match tokens.current() {
         Token::Value(Value::String(field)) => specs.push(SortSpec::of(field, None)),
         Token::Object => {
-            read_criteria(&mut tokens, &mut specs)?;
+            read_criteria(tokens, specs)?;
             // The options of the last criterion were read to the end of the object, and the criteria to that of the
             // source.
             if matches!(tokens.current(), Token::End) {
@@ -107,7 +123,7 @@ pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
             while !matches!(tokens.advance(), Token::EndArray) {
                 match tokens.current() {
                     Token::Value(Value::String(field)) => specs.push(SortSpec::of(field, None)),
-                    Token::Object => read_criteria(&mut tokens, &mut specs)?,
+                    Token::Object => read_criteria(tokens, specs)?,
                     _ => {
                         return Err(malformed(
                             "within the sort array, an object, or an actual string are allowed",
@@ -118,7 +134,7 @@ pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
         }
         _ => return Err(malformed("either start with array, object, or an actual string")),
     }
-    Ok(specs)
+    Ok(())
 }
 
 /// Reads the criteria of an object. Tokens that are no names are skipped.

@@ -195,6 +195,10 @@ fn dis_max(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Quer
     if !settings.has("queries") {
         return Err(parsing_error(context, "[dis_max] requires 'queries' field"));
     }
+    if settings.parsed("queries").is_none() {
+        let reason = "[_na] query malformed, must start with start_object";
+        return Err(parsing_error(context, reason));
+    }
     let (tie, boost) = (settings.float("tie_breaker").unwrap_or(0.0), settings.boost());
     let name = settings.get("_name").cloned();
     let queries: Vec<Query> = settings.into_parsed().map(|(_, query)| query).collect();

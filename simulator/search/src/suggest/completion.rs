@@ -17,6 +17,7 @@ use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::index::{Completion, NO_WEIGHT, View, completion_key, completion_of, contexts_of, field_prefix};
+use crate::json::java_text;
 use crate::mapping::{Field, Kind, Mapping, truth};
 use crate::ties::in_hash_order;
 
@@ -180,7 +181,7 @@ fn for_each_completion(
 
 /// Settings of a completion suggester.
 pub(super) struct Settings<'a> {
-    field: &'a str,
+    field: String,
     size: usize,
     fuzziness: Option<Fuzziness>,
     context: Option<&'a Value>,
@@ -188,21 +189,29 @@ pub(super) struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Parses the settings. Unknown ones are ignored.
+    /// Parses the settings. Unknown ones are ignored if they are no objects.
     ///
     /// # Errors
-    /// A size that is not positive.
+    /// A size that is not positive, lists, nulls and unknown objects.
     pub(super) fn parse(own: &'a Map<String, Value>) -> Result<Settings<'a>> {
         let mut settings = Settings {
-            field: "",
+            field: String::new(),
             size: 5,
             fuzziness: None,
             context: None,
             analyzer: None,
         };
         for (key, value) in own {
+            let refused = match value {
+                Value::Object(_) if !matches!(key.as_str(), "fuzzy" | "context") => Some("suggester [completion]"),
+                Value::Array(_) | Value::Null => Some("suggester[completion] "),
+                _ => None,
+            };
+            if let Some(what) = refused {
+                return Err(SearchError::illegal(format!("{what} doesn't support field [{key}]")));
+            }
             match key.as_str() {
-                "field" => settings.field = value.as_str().unwrap_or(""),
+                "field" => settings.field = java_text(value),
                 "size" => settings.size = positive("Size", value)?,
                 "fuzzy" => settings.fuzziness = Fuzziness::parse(value),
                 "context" => settings.context = Some(value),
@@ -221,7 +230,7 @@ impl<'a> Settings<'a> {
         if self.field.is_empty() {
             return Err(SearchError::null_pointer());
         }
-        match mapping.field(self.field).map(|field| field.field_type.kind) {
+        match mapping.field(&self.field).map(|field| field.field_type.kind) {
             None | Some(Kind::Completion) => Ok(()),
             Some(kind) => {
                 let mapper = "org.elasticsearch.index.mapper";
@@ -240,7 +249,7 @@ impl<'a> Settings<'a> {
     /// A field that is not mapped.
     pub(super) fn mapped<'m>(&self, mapping: &'m Mapping) -> Result<&'m Field> {
         self.check(mapping)?;
-        mapping.field(self.field).ok_or_else(|| {
+        mapping.field(&self.field).ok_or_else(|| {
             let reason = format!("Field [{}] is not a completion suggest field", self.field);
             SearchError::new(500, "ElasticsearchException", reason)
         })

@@ -25,6 +25,10 @@ pub(super) enum Smoothing {
     Linear(f64, f64, f64),
 }
 
+impl Smoothing {
+    pub(super) const DEFAULT: Smoothing = Smoothing::StupidBackoff(0.4);
+}
+
 /// Settings of a model.
 pub(super) struct ModelSettings {
     pub(super) real_word_error_likelihood: f64,
@@ -45,10 +49,9 @@ pub(super) struct Word {
 
 /// Parses `smoothing`.
 pub(super) fn smoothing(value: &Value) -> Result<Smoothing> {
-    let (name, own) = value
-        .as_object()
-        .and_then(|object| object.iter().next())
-        .ok_or_else(|| SearchError::illegal("smoothing must be an object"))?;
+    let Some((name, own)) = value.as_object().and_then(|object| object.iter().next()) else {
+        return Ok(Smoothing::DEFAULT);
+    };
     let part = |key: &str, default: f64| own.get(key).and_then(number_of).unwrap_or(default);
     match name.as_str() {
         "stupid_backoff" | "stupidBackoff" => Ok(Smoothing::StupidBackoff(part("discount", 0.4))),

@@ -76,7 +76,7 @@ impl Phrase {
             model: ModelSettings {
                 real_word_error_likelihood: 0.95,
                 separator: " ".to_owned(),
-                smoothing: Smoothing::StupidBackoff(0.4),
+                smoothing: Smoothing::DEFAULT,
             },
             confidence: 1.0,
             max_errors: 1.0,
