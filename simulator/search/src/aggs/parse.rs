@@ -44,8 +44,10 @@ fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Opti
                 let reason = format!("could not find the appropriate value context to perform aggregation [{name}]");
                 SearchError::new(400, "AggregationExecutionException", reason)
             })?;
-            for key in SOURCE {
-                aggregation.settings[key] = settings.get(key).cloned().unwrap_or_default();
+            if let Value::Object(own) = &mut aggregation.settings {
+                own.retain(|key, _| !SOURCE.contains(&key.as_str()));
+                let source = SOURCE.iter().filter_map(|key| Some((*key, settings.get(*key)?)));
+                own.extend(source.map(|(key, value)| (key.to_owned(), value.clone())));
             }
             aggregation.script.clone_from(script);
         }

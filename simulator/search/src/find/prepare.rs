@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::aggs;
@@ -161,6 +162,12 @@ pub(crate) struct Target<'a> {
     pub(crate) boost: f32,
 }
 
+/// Returns the last query of each name, in the order of a hash map.
+fn by_name(named: Vec<(String, Query)>) -> Vec<(String, Query)> {
+    let last: IndexMap<String, Query> = named.into_iter().collect();
+    in_hash_order(last.into_iter().collect(), |(name, _)| name.clone())
+}
+
 /// Parses a request for one shard.
 ///
 /// # Errors
@@ -311,10 +318,10 @@ pub(crate) fn prepare(
             filter.map(|filter| weigh(&context.parse_filter(filter)?)).transpose()
         })
         .collect::<Result<Vec<_>>>()?;
-    let named = in_hash_order(names.into_inner(), |(name, _)| name.clone())
+    let named = by_name(names.into_inner())
         .into_iter()
-        .chain(in_hash_order(names_of_filter, |(name, _)| name.clone()))
-        .map(|(name, query): (String, Query)| Ok((name, weigh(&query)?)))
+        .chain(by_name(names_of_filter))
+        .map(|(name, query)| Ok((name, weigh(&query)?)))
         .collect::<Result<Vec<_>>>()?;
     Ok(Searched {
         index: target.index.clone(),

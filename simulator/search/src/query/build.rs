@@ -107,7 +107,7 @@ impl Builder<'_> {
         let (query, boost) = match node {
             Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
             Node::Term { field, term, boost } if is_every_term(term) && self.is_default(field.as_deref()) => {
-                (Some(self.everything()), boost)
+                (Some(self.everything(field.as_deref())), boost)
             }
             Node::Term { field, term, boost } => (
                 self.over_fields(field.as_deref(), false, |name| self.term(name, term))?,
@@ -190,7 +190,7 @@ impl Builder<'_> {
         }))
     }
 
-    /// Returns whether terms without a field are those of this one. `*` is another name of all fields.
+    /// Returns whether terms without a field are those of this one. `*` is a name of all fields.
     fn is_default(&self, field: Option<&str>) -> bool {
         field.is_none_or(|name| name == "*" || name == self.default_field())
     }
@@ -203,9 +203,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Builds the query for `*`: the documents that have the default field.
-    fn everything(&self) -> Query {
-        match self.default_field() {
+    /// Builds the query for `*`: the documents that have the field, or the default one.
+    fn everything(&self, field: Option<&str>) -> Query {
+        match field.unwrap_or(self.default_field()) {
             "*" | "_all" => QueryKind::All.into(),
             name => self.context.exists(name).constant(),
         }
