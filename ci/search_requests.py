@@ -456,19 +456,13 @@ class Pool:
     def __init__(self, requests):
         self.members, self.params = {}, {}
         for _, path, body in requests:
-            for document in parts(body) or []:
-                self.add(document)
+            for _, key, item in walk(parts(body) or []):
+                if isinstance(key, str):
+                    self.members.setdefault(key, []).append(item)
             for pair in filter(None, path.partition("?")[2].split("&")):
                 key, _, value = pair.partition("=")
                 if key != "source":
                     self.params.setdefault(key, []).append(value)
-
-    def add(self, value):
-        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-        for item in items:
-            self.add(item)
-        for key, item in value.items() if isinstance(value, dict) else []:
-            self.members.setdefault(key, []).append(item)
 
     def member(self, key):
         return copy.deepcopy(choice(self.members.get(key) or OTHER_VALUES))

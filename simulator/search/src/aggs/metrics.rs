@@ -110,10 +110,10 @@ fn by_key(aggregation: &Aggregation, entries: Vec<(f64, Option<f64>)>, formatter
     if aggregation.settings.get("keyed").is_none_or(truth) {
         let mut values = Map::new();
         for (key, value) in entries {
-            values.insert(java_number(key), number(value));
-            if let Some(text) = text(value) {
-                values.insert(format!("{}_as_string", java_number(key)), json!(text));
-            }
+            let key = java_number(key);
+            let text = text(value).map(|text| (format!("{key}_as_string"), json!(text)));
+            values.insert(key, number(value));
+            values.extend(text);
         }
         return json!({"values": values});
     }

@@ -284,23 +284,18 @@ impl SearchRequest {
             Err(error) => source.elements.push(Element::Invalid(error)),
             Ok(object) => {
                 for (at, (key, value)) in object.iter().enumerate() {
-                    if key == "sort" && parse_sort(value).is_err() {
-                        let rest = object.iter().skip(at);
-                        let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
-                        let (specs, read) = parse_first_sort(&Value::Object(rest));
-                        self.set_sort(specs);
-                        source.elements.extend(match read {
-                            Ok(()) => vec![Element::Sort, Element::Invalid(SearchError::incomplete())],
-                            Err(error) => vec![Element::InvalidSort(error)],
-                        });
-                        break;
-                    }
                     match self.read_element(key, value, limits) {
                         Ok(element) => {
                             source.elements.extend(element);
                             if element::ends_source(key, value) {
                                 break;
                             }
+                        }
+                        Err(_) if key == "sort" => {
+                            let rest = object.iter().skip(at);
+                            let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+                            source.elements.extend(self.read_invalid_sort(&Value::Object(rest)));
+                            break;
                         }
                         Err(error) => {
                             source.elements.push(Element::Invalid(error));
@@ -311,6 +306,16 @@ impl SearchRequest {
             }
         }
         self.sources.push(source);
+    }
+
+    /// Parses an invalid sort again, with the elements that follow it, of which it may take some for criteria.
+    fn read_invalid_sort(&mut self, rest: &Value) -> Vec<Element> {
+        let (specs, read) = parse_first_sort(rest);
+        self.set_sort(specs);
+        match read {
+            Ok(()) => vec![Element::Sort, Element::Invalid(SearchError::incomplete())],
+            Err(error) => vec![Element::InvalidSort(error)],
+        }
     }
 
     /// Sets the sort criteria. Score only is the same as none.

@@ -112,17 +112,14 @@ impl SourceFilter {
 
     /// Parses the parameters of a URI. `None`: there are none.
     pub(crate) fn of_params(params: &BTreeMap<String, String>) -> Option<SourceFilter> {
-        let list = |keys: [&str; 2]| {
-            keys.iter()
-                .find_map(|key| params.get(*key))
-                .map(|text| names(&Value::from(text.as_str())))
-        };
-        let mut filter = params.get("_source").map(|text| {
-            let filter = SourceFilter::parse(&Value::from(text.as_str()));
+        let value = |key: &str| params.get(key).map(|text| Value::from(text.as_str()));
+        let list = |keys: [&str; 2]| keys.into_iter().find_map(value).map(|value| names(&value));
+        let mut filter = value("_source").map(|value| {
+            let filter = SourceFilter::parse(&value);
             match filter.include.is_empty() {
                 true => filter,
                 false => SourceFilter {
-                    include: names(&Value::from(text.as_str())),
+                    include: names(&value),
                     ..filter
                 },
             }

@@ -259,15 +259,13 @@ impl Builder<'_> {
                 Ok((prefixes.len() > 0).then(|| Query::any_without_coord(prefixes)))
             }
             (TermKind::Regexp, _) => {
-                let text = self.expanded(&term.text);
-                if let Some(query) = super::value::number_term(self.context, name, &text)? {
-                    return Ok(Some(query));
-                }
-                let pattern = super::value::term_text(self.context, name, text);
-                multi(Matcher::Regexp {
-                    text: pattern.clone(),
-                    pattern,
-                })
+                let query = super::value::pattern(self.context, name, self.expanded(&term.text), |text| {
+                    Ok(Matcher::Regexp {
+                        pattern: text.clone(),
+                        text,
+                    })
+                });
+                query.map(Some)
             }
             (TermKind::Plain, Some(similarity)) => self.fuzzy(name, &term.text, similarity),
             (TermKind::Plain, None) => self.text(name, &term.text, false, self.settings.phrase_slop),
@@ -287,8 +285,12 @@ impl Builder<'_> {
         let term = super::value::term_text(self.context, name, self.expanded(text));
         // A text that is no number means the default, 2 edits, as in Lucene. Elasticsearch 1.5.2 refuses it.
         let edits = auto_edits(similarity, &term);
-        let given = (self.settings.fuzzy_prefix_length, self.settings.fuzzy_max_expansions);
-        let (prefix, expansions) = fuzzy_limits(self.context, given.0, given.1)?;
+        let settings = self.settings;
+        let (prefix, expansions) = fuzzy_limits(
+            self.context,
+            settings.fuzzy_prefix_length,
+            settings.fuzzy_max_expansions,
+        )?;
         let matcher = Matcher::Fuzzy {
             term,
             edits,

@@ -11,7 +11,7 @@ use crate::mapping::Kind;
 use crate::query::dsl_leaf::{Limits, read_ids, types_of, values_of};
 use crate::query::dsl_parts::{parsing_error, text_of, with_flags};
 use crate::query::reader::{CACHING, Form, Refused, Setting, Settings, value_of};
-use crate::query::value::{ids_of_types, matching, number_term, prefix, term, term_text};
+use crate::query::value::{ids_of_types, pattern, prefix, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 
 /// Parses a filter for the values of a field. Returns `None` if `name` is not one.
@@ -188,14 +188,10 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let missing = || parsing_error(context, "No value specified for regexp filter");
     let (field, own) = found.ok_or_else(missing)?;
     let text = own.get("value").map(text_of).ok_or_else(missing)?;
-    let query = match number_term(context, field, &text)? {
-        Some(query) => query,
-        None => {
-            let text = term_text(context, field, text);
-            let pattern = with_flags(&text, own.get("flags"))?;
-            matching(context, field, Matcher::Regexp { pattern, text })
-        }
-    };
+    let query = pattern(context, field, text, |text| {
+        let pattern = with_flags(&text, own.get("flags"))?;
+        Ok(Matcher::Regexp { pattern, text })
+    })?;
     let filter = query.filter(FilterClass::Regexp, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
 }

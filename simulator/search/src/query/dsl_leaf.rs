@@ -16,7 +16,7 @@ use crate::query::dsl_parts::{
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, number_term, prefix, term, term_text};
+use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, number_term, term, term_text};
 use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
@@ -186,7 +186,6 @@ pub(super) fn multi_term<'a>(
         },
     };
     let query = match (rewrite, matcher) {
-        (None, Matcher::Prefix(text)) => prefix(context, field, text)?,
         (None, matcher) => matching(context, field, matcher),
         (Some(rewrite), matcher) => id_pattern_query(field, &matcher).unwrap_or_else(|| {
             QueryKind::ByFrequency(FrequencyQuery::Rewritten {

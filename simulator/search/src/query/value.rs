@@ -112,12 +112,25 @@ pub(super) fn number_term(context: &Context<'_>, name: &str, text: &str) -> Resu
     exact(context, field, text).map(Some)
 }
 
+/// Builds the query for the terms of a field that match a pattern, whose text is first made one of the field's terms.
+///
+/// # Errors
+/// Those of [`number_term`] and of `matcher`.
+pub(super) fn pattern(
+    context: &Context<'_>,
+    name: &str,
+    text: String,
+    matcher: impl FnOnce(String) -> Result<Matcher>,
+) -> Result<Query> {
+    match number_term(context, name, &text)? {
+        Some(query) => Ok(query),
+        None => Ok(matching(context, name, matcher(term_text(context, name, text))?)),
+    }
+}
+
 /// Builds the query for the terms of a field with a prefix.
 pub(super) fn prefix(context: &Context<'_>, name: &str, text: String) -> Result<Query> {
-    if let Some(query) = number_term(context, name, &text)? {
-        return Ok(query);
-    }
-    Ok(matching(context, name, Matcher::Prefix(term_text(context, name, text))))
+    pattern(context, name, text, |text| Ok(Matcher::Prefix(text)))
 }
 
 /// Builds the query for the terms of a field, or the ids, that match.
