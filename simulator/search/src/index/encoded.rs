@@ -10,7 +10,6 @@
 
 use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 use tantivy::schema::{Field, Value};
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::stored::{STORED_STRINGS, Stored};
 use crate::mapping::{FieldOrdinal, Times};
@@ -182,66 +181,56 @@ fn take_number(bytes: &[u8], at: &mut usize) -> Option<u32> {
     }
 }
 
-/// Tokenizer over the terms that [`Encoded::push_term`] wrote.
-#[derive(Clone, Default)]
-pub(super) struct StreamTokenizer {
-    token: Token,
+/// A term of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamTerm<'a> {
+    /// Prefix character of its field.
+    pub(super) prefix: char,
+    pub(super) text: &'a str,
+    /// Whether the text is that of the term before it.
+    pub(super) is_same: bool,
+    pub(super) position: u32,
 }
 
-pub(super) struct Stream<'a> {
+/// The terms that [`Encoded::push_term`] wrote.
+pub(super) struct StreamTerms<'a> {
     stream: &'a str,
     at: usize,
-    /// The text of the last term, without its prefix.
+    /// Text of the last term.
     text: &'a str,
-    token: &'a mut Token,
 }
 
-impl Tokenizer for StreamTokenizer {
-    type TokenStream<'a> = Stream<'a>;
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        Stream {
-            stream: text,
+impl<'a> StreamTerms<'a> {
+    pub(super) fn new(stream: &'a str) -> StreamTerms<'a> {
+        StreamTerms {
+            stream,
             at: 0,
             text: "",
-            token: &mut self.token,
         }
     }
 }
 
-impl TokenStream for Stream<'_> {
-    fn advance(&mut self) -> bool {
+impl<'a> Iterator for StreamTerms<'a> {
+    type Item = StreamTerm<'a>;
+    fn next(&mut self) -> Option<StreamTerm<'a>> {
         let bytes = self.stream.as_bytes();
         let mut at = self.at;
-        let (Some(length), Some(position)) = (take_number(bytes, &mut at), take_number(bytes, &mut at)) else {
-            return false;
-        };
-        let rest = self.stream.get(at..).unwrap_or_default();
-        let prefix_length = rest.chars().next().map_or(0, char::len_utf8);
+        let length = take_number(bytes, &mut at)?;
+        let position = take_number(bytes, &mut at)?;
+        let prefix = self.stream.get(at..)?.chars().next()?;
         let is_same = length == SAME_TEXT;
-        let length = if is_same { prefix_length } else { length as usize };
-        let term = rest.get(..length);
-        let (Some(term), Some(text)) = (term, term.and_then(|term| term.get(prefix_length..))) else {
-            return false;
-        };
-        self.token.text.clear();
-        self.token.text.push_str(term);
-        if is_same {
-            self.token.text.push_str(self.text);
-        } else {
-            self.text = text;
+        self.at = at + prefix.len_utf8();
+        if !is_same {
+            let end = at + length as usize;
+            self.text = self.stream.get(self.at..end)?;
+            self.at = end;
         }
-        self.token.position = position as usize;
-        self.token.position_length = 1;
-        self.at = at + length;
-        true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
+        Some(StreamTerm {
+            prefix,
+            text: self.text,
+            is_same,
+            position,
+        })
     }
 }
 
@@ -303,24 +292,14 @@ mod tests {
         encoded.push_term(0, "größe", 0);
         encoded.push_term(70_000, &long, 1_000_000);
         encoded.push_last_term_in(1, 5);
-        let mut tokenizer = StreamTokenizer::default();
-        let mut stream = tokenizer.token_stream(&encoded.stream);
-        assert!(stream.advance());
-        assert_eq!(
-            (stream.token().text.as_str(), stream.token().position),
-            ("\u{1}größe", 0)
-        );
-        assert!(stream.advance());
-        assert_eq!(
-            (
-                stream.token().text.chars().skip(1).collect::<String>(),
-                stream.token().position
-            ),
-            (long.clone(), 1_000_000)
-        );
-        assert!(stream.advance());
-        let expected = (format!("\u{2}{long}"), 5);
-        assert_eq!((stream.token().text.clone(), stream.token().position), expected);
-        assert!(!stream.advance());
+        let terms: Vec<(char, &str, bool, u32)> = StreamTerms::new(&encoded.stream)
+            .map(|term| (term.prefix, term.text, term.is_same, term.position))
+            .collect();
+        let expected = [
+            ('\u{1}', "größe", false, 0),
+            (field_prefix(70_000), &long, false, 1_000_000),
+            ('\u{2}', &long, true, 5),
+        ];
+        assert_eq!(terms, expected);
     }
 }

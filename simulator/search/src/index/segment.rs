@@ -12,56 +12,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tantivy::directory::{CompositeFile, Directory, FileSlice, OwnedBytes, RamDirectory};
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
-use tantivy::index::{IndexBuilder, IndexSettings, InvertedIndexReader, SegmentComponent, SegmentReader};
+use tantivy::index::{InvertedIndexReader, SegmentComponent, SegmentReader};
 use tantivy::positions::PositionReader;
 use tantivy::postings::{BlockSegmentPostings, SegmentPostings, TermInfo};
-use tantivy::schema::{
-    FAST, IndexRecordOption, JsonObjectOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value as _,
-};
+use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
-use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{BitSet, TantivyDocument, TantivyError};
 
-use super::batch::{Batch, BatchDocument};
+use super::batch::Batch;
 use super::bits::Bits;
-use super::encoded::{ColumnName, Fields, NORMS, StreamTokenizer, field_prefix, norm_in};
+use super::encoded::{ColumnName, Fields, NORMS, field_prefix, norm_in};
+use super::segment_writer::{self, COLUMNS, schema, settings};
 use super::stored::Stored;
 use super::values::Values;
 use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
 use crate::mapping::FieldOrdinal;
-
-const TERMS: &str = "t";
-const COLUMNS: &str = "c";
-const STORED_FIELD: &str = "d";
-const TOKENIZER: &str = "stream";
-/// Initial memory budget of tantivy's writer, in bytes.
-const WRITER_MEMORY_BYTES: usize = 3_000_000;
-
-fn schema() -> (Schema, Fields) {
-    let mut builder = Schema::builder();
-    let indexing = TextFieldIndexing::default()
-        .set_tokenizer(TOKENIZER)
-        .set_index_option(IndexRecordOption::WithFreqsAndPositions)
-        .set_fieldnorms(false);
-    let terms = builder.add_text_field(TERMS, TextOptions::default().set_indexing_options(indexing));
-    let columns = builder.add_json_field(COLUMNS, JsonObjectOptions::from(FAST));
-    let stored = builder.add_bytes_field(STORED_FIELD, STORED);
-    (builder.build(), Fields { terms, columns, stored })
-}
-
-fn settings() -> IndexSettings {
-    IndexSettings {
-        docstore_compress_dedicated_thread: false,
-        ..IndexSettings::default()
-    }
-}
-
-fn tokenizers() -> TokenizerManager {
-    let tokenizers = TokenizerManager::default();
-    tokenizers.register(TOKENIZER, TextAnalyzer::builder(StreamTokenizer::default()).build());
-    tokenizers
-}
 
 /// Returns the directory of tantivy's files: `files`, or memory.
 fn directory(files: Option<&SegmentFiles>) -> Box<dyn Directory> {
@@ -130,17 +96,8 @@ impl Segment {
 
     /// Writes the documents of a batch to `files`, or to memory.
     pub(super) fn of_batch(number: u32, files: Option<SegmentFiles>, batch: &Arc<Batch>) -> Result<Segment> {
-        let (schema, fields) = schema();
-        let mut writer = IndexBuilder::new()
-            .schema(schema)
-            .settings(settings())
-            .tokenizers(tokenizers())
-            .single_segment_index_writer(directory(files.as_ref()), WRITER_MEMORY_BYTES)?;
-        for doc in 0..batch.len() {
-            let batch = batch.clone();
-            writer.add_document(BatchDocument { batch, doc, fields })?;
-        }
-        Segment::of_index(number, files, &writer.finalize()?)
+        let index = segment_writer::write(batch, directory(files.as_ref()))?;
+        Segment::of_index(number, files, &index)
     }
 
     fn of_index(number: u32, files: Option<SegmentFiles>, index: &tantivy::Index) -> Result<Segment> {
