@@ -100,8 +100,7 @@ pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_
         let weight = match &weight {
             Some((index, weight)) if *index == set.index => weight,
             _ => {
-                let mapping = &searched.mapping;
-                let context = searched.index.context(mapping, scope.cluster);
+                let context = searched.context(scope.cluster);
                 let query = if is_filter {
                     context.parse_filter(filter)?
                 } else {

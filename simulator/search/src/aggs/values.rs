@@ -87,11 +87,14 @@ impl Source {
         if field == "_index" {
             return Ok(Source::Constant(searched.index.name.clone()));
         }
-        if field == "_type" {
-            return Ok(Source::Terms(view.segment.ordinals(crate::mapping::TYPE)?));
-        }
-        if field == "_uid" {
-            return Ok(Source::Terms(view.segment.ordinals(crate::mapping::UID)?));
+        let metadata = match field {
+            "_type" => Some(crate::mapping::TYPE),
+            "_uid" => Some(crate::mapping::UID),
+            "_routing" => Some(crate::mapping::ROUTING),
+            _ => None,
+        };
+        if let Some(ordinal) = metadata {
+            return Ok(Source::Terms(view.segment.ordinals(ordinal)?));
         }
         let Some(field) = mapping.field(field) else {
             return Ok(Source::Nothing);

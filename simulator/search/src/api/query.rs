@@ -151,9 +151,10 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
     let mut valid = true;
     let mut explanations = Vec::new();
     for (index, filters) in &targets {
-        let mapping = index.mapping();
         let parsed = wanted.as_ref().map_err(Clone::clone).and_then(|wanted| {
+            let mapping = index.mapping().for_types(&wanted.types);
             let context = Context {
+                types: &wanted.types,
                 budget: Some(&request.budget),
                 ..index.context(&mapping, &shared.cluster)
             };
@@ -256,8 +257,11 @@ pub(crate) fn explain(
     };
     shared.cluster.refresh_if_due(index)?;
     index.check_block(Block::Read)?;
-    let routing = request.param("routing").or(request.param("parent"));
-    let routing = shared.cluster.index_routing(name, routing)?;
+    // A parent is no routing value here.
+    let routing = shared.cluster.index_routing(name, request.param("routing"))?;
+    if routing.is_none() && index.mapping().needs_routing(type_name) {
+        return Err(SearchError::routing_missing(&index.name, type_name, id));
+    }
     let (_, shard) = index.shard_of(id, routing.as_deref())?;
     let view = shard.view();
     let place = shard.locate(type_name, id).and_then(|(segment, doc)| {

@@ -80,9 +80,13 @@ impl Wanted {
                 "doc" => self.doc = Some(value.clone()),
                 "per_field_analyzer" | "perFieldAnalyzer" => {
                     self.analyzers = value.as_object().cloned().unwrap_or_default();
+                    self.analyzers.iter().try_for_each(check_analyzer)?;
                 }
                 "fields" => match value {
                     Value::Array(fields) if fields.is_empty() => self.fields = None,
+                    Value::Array(fields) if fields.iter().any(Value::is_array) => {
+                        return Err(SearchError::parse(NO_ARRAY));
+                    }
                     Value::Array(fields) => self.fields = Some(fields.iter().map(json::java_text).collect()),
                     _ => return Err(SearchError::parse(NO_ARRAY)),
                 },
@@ -140,6 +144,21 @@ impl Wanted {
             return Ok(field.index_analyzer.clone());
         };
         Analyzer::configured(&name, mapping.analysis()).or_else(|_| Analyzer::configured("default", mapping.analysis()))
+    }
+}
+
+/// Fails for an analyzer of a field that is no name.
+fn check_analyzer((field, analyzer): (&String, &Value)) -> Result<()> {
+    match analyzer {
+        Value::String(_) => Ok(()),
+        Value::Null => Err(SearchError::null_pointer()),
+        other => {
+            let reason = format!(
+                "The analyzer at {field} should be of type String, but got a class {}!",
+                json::java_class(other)
+            );
+            Err(SearchError::new(500, "ElasticsearchException", reason))
+        }
     }
 }
 

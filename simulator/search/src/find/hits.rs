@@ -12,7 +12,7 @@ use crate::find::source::{SourceFilter, extract, metadata_value, visible_source}
 use crate::find::top_docs::Candidate;
 use crate::highlight::{Highlighting, highlight};
 use crate::index::Segment;
-use crate::mapping::{Field, Kind, TIMESTAMP, TTL};
+use crate::mapping::{Field, Kind, TIMESTAMP, TTL, TypeMapping};
 use crate::query::{GeoPoint, label};
 use crate::score::score_json;
 
@@ -222,6 +222,15 @@ fn fielddata(searched: &Searched, segment: &Segment, doc: u32, name: &str) -> Re
         "_uid" => {
             let stored = segment.stored(doc)?;
             return Ok(vec![json!(format!("{}#{}", stored.type_name(), stored.id()))]);
+        }
+        "_routing" => {
+            let stored = segment.stored(doc)?;
+            let own = searched.index.mapping();
+            let own = own.type_mapping(stored.type_name());
+            let routing = stored
+                .routing()
+                .filter(|_| own.is_some_and(TypeMapping::indexes_routing));
+            return Ok(routing.map(|routing| json!(routing)).into_iter().collect());
         }
         _ => {}
     }

@@ -88,6 +88,7 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
             searched: Searched {
                 index: outer.index.clone(),
                 mapping: outer.index.mapping(),
+                types: vec![],
                 number: outer.number,
                 view: outer.view.clone(),
                 weight: (outer.weigh)(&wanted.query)?,

@@ -122,7 +122,7 @@ impl SearchRequest {
                 elements.push(Element::Invalid(error));
             }
         }
-        if let Some(order) = text("sort") {
+        if let Some(order) = text("sort").filter(|order| !order.is_empty()) {
             let (specs, order) = parse_sort_text(order);
             self.set_sort(specs);
             shown.insert("sort".to_owned(), order);

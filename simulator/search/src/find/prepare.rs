@@ -326,6 +326,7 @@ pub(crate) fn prepare(
     Ok(Searched {
         index: target.index.clone(),
         mapping: shared.clone(),
+        types: request.types.clone(),
         number: target.number,
         view,
         weight,

@@ -47,10 +47,7 @@ fn rescorers(request: &SearchRequest) -> impl Iterator<Item = Rescorer<'_>> {
 
 impl Rescorer<'_> {
     fn parsed(&self, cluster: &Cluster, searched: &Searched) -> Result<Query> {
-        searched
-            .index
-            .context(&searched.mapping, cluster)
-            .parse_query(self.query)
+        searched.context(cluster).parse_query(self.query)
     }
 
     /// Combines two weighted scores.

@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::index::{Shard, Stored, View};
 use crate::mapping::Mapping;
-use crate::query::Query;
+use crate::query::{Context, Query};
 use crate::score::{Explained, Scorer, Weight};
 
 /// Search for the inner hits of a hit.
@@ -27,6 +27,8 @@ pub(crate) struct Searched {
     pub(crate) index: Arc<Index>,
     /// Mapping of the index, restricted to the types of the request.
     pub(crate) mapping: Arc<Mapping>,
+    /// Types of the request. Empty: all.
+    pub(crate) types: Vec<String>,
     /// Shard number.
     pub(crate) number: u32,
     pub(crate) view: Arc<View>,
@@ -60,6 +62,14 @@ impl PostFilter {
 }
 
 impl Searched {
+    /// Returns the context for parsing further queries of the search.
+    pub(crate) fn context<'a>(&'a self, cluster: &'a Cluster) -> Context<'a> {
+        Context {
+            types: &self.types,
+            ..self.index.context(&self.mapping, cluster)
+        }
+    }
+
     pub(crate) fn shard(&self) -> Option<&Shard> {
         self.index.shards.get(self.number as usize)
     }

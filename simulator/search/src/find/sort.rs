@@ -374,7 +374,7 @@ impl SortSpec {
 }
 
 /// Metadata fields that hits can be sorted by.
-const METADATA: [&str; 5] = ["_type", "_uid", "_id", "_index", TIMESTAMP];
+const METADATA: [&str; 6] = ["_type", "_uid", "_id", "_index", "_routing", TIMESTAMP];
 
 /// Checks that the fields are mapped and the nested paths are nested objects.
 pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {

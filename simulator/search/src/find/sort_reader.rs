@@ -10,7 +10,7 @@ use crate::find::geo_sort::GeoSort;
 use crate::find::sort::{Missing, SortSpec, SortValue, unmapped};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
-use crate::mapping::{FieldType, Kind, Mapping, TIMESTAMP, TYPE, UID, sortable, unsortable};
+use crate::mapping::{FieldType, Kind, Mapping, ROUTING, TIMESTAMP, TYPE, UID, sortable, unsortable};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
 
@@ -206,6 +206,12 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
         "_score" => return Ok(Reader::Score),
         "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?, SortValue::Text(None))),
         "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?, SortValue::Text(None))),
+        "_routing" => {
+            return Ok(Reader::Terms(
+                view.segment.ordinals(ROUTING)?,
+                absent(spec, Kind::String),
+            ));
+        }
         "_index" => return Ok(Reader::Constant(SortValue::Text(Some(index.to_owned())))),
         // `_id` is not indexed, and `_timestamp` only if the mapping enables it.
         "_id" => return Ok(Reader::Constant(absent(spec, Kind::String))),

@@ -50,12 +50,13 @@ impl SourceFilter {
     /// Checks `_source` of a body.
     ///
     /// # Errors
-    /// A null or a fraction, unknown members, members that are no names.
+    /// A null, a fraction or a number that is too large, unknown members, members that are no names.
     pub(crate) fn check(value: &Value) -> Result<()> {
         let of_type = |token: &str| SearchError::parse(format!("source element value can be of type {token}"));
         match value {
             Value::Null => return Err(of_type("VALUE_NULL")),
             Value::Number(number) if number.is_f64() => return Err(of_type("VALUE_NUMBER")),
+            Value::Number(_) => return crate::json::int(value, crate::json::PART).map(drop),
             _ => {}
         }
         for (key, names) in value.as_object().into_iter().flatten() {

@@ -21,8 +21,8 @@ use crate::index::mismatch::{
 use crate::index::numbers::{check_range, check_value};
 use crate::json::{BODY, is_oversized_integer, java_text, literal, not_numeric};
 use crate::mapping::{
-    ALL, Dynamic, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TIMESTAMP, TTL, Times, TypeMapping,
-    Unmapped, guess, object_of_template,
+    ALL, Dynamic, FIELD_NAMES, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP, TTL,
+    Times, TypeMapping, Unmapped, guess, object_of_template,
 };
 use crate::routing::Placement;
 
@@ -83,12 +83,16 @@ pub(crate) fn read<'a>(
     let parent = placement.parent.unwrap_or("");
     if let Some(parent_type) = mapping.parent_type(type_name).filter(|_| !parent.is_empty()) {
         encoded.push_term(PARENT, &format!("{parent_type}#{parent}"), 0);
+        encoded.push_term(FIELD_NAMES, "_parent", 0);
     }
-    encoded.store(
-        [type_name, id, placement.value().unwrap_or(""), parent, ""],
-        times,
-        source,
-    );
+    let routing = placement.value().unwrap_or("");
+    if !routing.is_empty() {
+        encoded.push_term(FIELD_NAMES, "_routing", 0);
+        if type_mapping.indexes_routing() {
+            encoded.push_term(ROUTING, routing, 0);
+        }
+    }
+    encoded.store([type_name, id, routing, parent, ""], times, source);
     // A nested object must come after the objects that it contains.
     parser.blocks.reverse();
     encoded.set_nested(parser.blocks);

@@ -61,6 +61,8 @@ pub(crate) const TYPE: FieldOrdinal = 1;
 pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
 /// `_parent`: type and id of the parent document.
 pub(crate) const PARENT: FieldOrdinal = 3;
+/// `_routing`: the routing value of a document. Its prefix is the last character but one, which no other field has.
+pub(crate) const ROUTING: FieldOrdinal = 0x10_FFFE - 0x801;
 /// `_uid`: type and id of a document, which are stored but not indexed.
 pub(crate) const UID: FieldOrdinal = FieldOrdinal::MAX;
 
@@ -159,6 +161,7 @@ impl Mapping {
             TYPE => Some("_type"),
             FIELD_NAMES => Some("_field_names"),
             PARENT => Some("_parent"),
+            ROUTING => Some("_routing"),
             UID => Some("_uid"),
             _ => self
                 .fields

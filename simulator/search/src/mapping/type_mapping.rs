@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::dynamic::DynamicTemplate;
-use super::field::truth;
+use super::field::{Indexing, truth};
 use super::metadata::{self, all_field};
 use super::times::{TIMESTAMP, TTL, TimeSettings};
 use super::tree::{DescribeField, ObjectNode};
@@ -209,6 +209,12 @@ impl TypeMapping {
     /// Returns the settings of a metadata field, if it has any.
     pub(crate) fn metadata(&self, name: &str) -> Option<&Value> {
         self.meta.get(name)
+    }
+
+    /// Returns whether routing values are indexed.
+    pub(crate) fn indexes_routing(&self) -> bool {
+        let index = self.meta.get("_routing").and_then(|routing| routing.get("index"));
+        index.and_then(Indexing::parse) != Some(Indexing::No)
     }
 
     /// Returns whether the length of `_all` affects scores.

@@ -350,7 +350,7 @@ impl Builder<'_> {
             "_exists_" => return Ok(Some(self.context.exists(text).constant())),
             "_missing_" => return Ok(Some(self.context.missing(text).constant())),
             "_type" => return Ok(Some(self.context.of_type(text).constant())),
-            "_id" | "_uid" | "_index" => {
+            "_id" | "_uid" | "_parent" => {
                 return super::value::term(self.context, name, &text.into()).map(Some);
             }
             _ => {}
@@ -368,7 +368,7 @@ impl Builder<'_> {
                 return self.range(name, None, Some((bound.to_owned(), included))).map(Some);
             }
         }
-        let field = self.context.mapped(name);
+        let field = self.context.analyzed(name);
         if let Some(field) = field.filter(|field| {
             field.field_type.kind.is_numeric() || field.field_type.kind == crate::mapping::Kind::Boolean
         }) {

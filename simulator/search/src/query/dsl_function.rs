@@ -224,7 +224,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             let name = only("field")
                 .map(text_of)
                 .ok_or_else(|| parsing_error(context, "[field_value_factor] required field 'field' missing"))?;
-            let field = context.mapped(&name).ok_or_else(|| {
+            let field = context.analyzed(&name).ok_or_else(|| {
                 let reason = format!("Unable to find a field mapper for field [{name}]");
                 SearchError::new(500, "ElasticsearchException", reason)
             })?;

@@ -172,7 +172,7 @@ pub(super) fn multi_term<'a>(
         let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings)?)?;
         return Ok(Some((field, settings.named(context, with_boost(query, boost)))));
     }
-    if let Some(query) = number_term(context, field, &text)? {
+    if let Some(query) = number_term(context, numeric, &text)? {
         return Ok(Some((field, settings.named(context, query.boosted(boost)))));
     }
     let text = term_text(context, field, text);

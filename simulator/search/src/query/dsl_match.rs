@@ -117,15 +117,15 @@ impl MatchSettings {
 
     fn of_any_type(&self, context: &Context<'_>, name: &str) -> Result<Option<Query>> {
         let field = context.field(name);
-        if let Some(mapped) = context.mapped(name)
+        if let Some(mapped) = context.analyzed(name)
             && (mapped.field_type.kind.is_numeric() || mapped.field_type.kind == crate::mapping::Kind::Boolean)
         {
             return match exact_value(context, mapped, &self.value) {
-                Err(_) if self.lenient => Ok(None),
+                Err(_) if self.lenient && context.mapped(name).is_some() => Ok(None),
                 built => built.map(Some),
             };
         }
-        if matches!(name, "_type" | "_id" | "_uid" | "_index") {
+        if matches!(name, "_type" | "_id" | "_uid" | "_parent") {
             return super::value::term(context, name, &Value::String(self.text.clone())).map(Some);
         }
         let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));

@@ -210,7 +210,7 @@ fn more_like_this(
         ));
     }
     let is_text = |field: &String| {
-        let mapped = context.mapped(field);
+        let mapped = context.analyzed(field);
         mapped.is_none_or(|field| !field.field_type.kind.is_numeric())
     };
     if let Some(field) = fields.iter().find(|field| !is_text(field))

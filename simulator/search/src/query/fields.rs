@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::index::NESTED;
 use crate::json::{Token, Tokens, is_scalar, java_text};
-use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
+use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, ROUTING, TYPE};
 use crate::query::text::too_many_clauses;
 use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
 
@@ -169,20 +169,39 @@ impl<'a> Context<'a> {
             let own = self.mapping.type_mapping(name);
             own.is_some_and(|own| own.root.nested_paths().iter().any(|own| own == path))
         };
-        let has_all = self.types.is_empty() || self.types == ["_all"];
-        self.mapping.is_nested(path) && (has_all || self.type_names().into_iter().any(has_path))
+        self.mapping.is_nested(path) && (self.has_all_types() || self.type_names().into_iter().any(has_path))
     }
 
     /// Returns a field, unless only other types than those that are searched have it. Its name may begin with a type.
+    pub(crate) fn mapped(&self, name: &str) -> Option<&'a Field> {
+        self.field_of_types(name, self.has_all_types())
+    }
+
+    /// Returns a field as [`Context::mapped`], but `_all` is a type like any other.
     pub(crate) fn mapped_in_types(&self, name: &str) -> Option<&'a Field> {
+        self.field_of_types(name, self.types.is_empty())
+    }
+
+    fn field_of_types(&self, name: &str, has_all: bool) -> Option<&'a Field> {
         let field = self.mapping.field(name)?;
-        let has_field = |type_name: &str| self.mapping.has_field(type_name, &field.name);
-        let is_named = self.types.is_empty() || self.mapping.named_type(name).is_some();
+        let has_field = |type_name: &str| field.name.starts_with('_') || self.mapping.has_field(type_name, &field.name);
+        let is_named = has_all || self.mapping.named_type(name).is_some();
         (is_named || self.type_names().into_iter().any(has_field)).then_some(field)
     }
 
-    pub(crate) fn mapped(&self, name: &str) -> Option<&'a Field> {
+    /// Returns the field, of any type, as which texts for a name are analyzed.
+    pub(crate) fn analyzed(&self, name: &str) -> Option<&'a Field> {
         self.mapping.field(name)
+    }
+
+    /// Returns a field, of any type, whose terms are texts.
+    fn text_field(&self, name: &str) -> Option<&'a Field> {
+        let has_texts = |field: &&Field| matches!(field.field_type.kind, Kind::String | Kind::Boolean);
+        self.analyzed(name).filter(has_texts)
+    }
+
+    fn has_all_types(&self) -> bool {
+        self.types.is_empty() || self.types == ["_all"]
     }
 
     pub(crate) fn field(&self, name: &str) -> QueryField {
@@ -205,7 +224,14 @@ impl<'a> Context<'a> {
                 norms: false,
                 frequencies: false,
             },
-            _ => self.mapped(name).map_or_else(
+            "_routing" => QueryField {
+                name: name.into(),
+                ordinal: Some(ROUTING),
+                norms: false,
+                frequencies: false,
+            },
+            // Terms that are texts are found in all types.
+            _ => self.mapped(name).or(self.text_field(name)).map_or_else(
                 || {
                     if let Some(unmapped) = self.unmapped {
                         unmapped.borrow_mut().push(name.to_owned());
@@ -233,12 +259,18 @@ impl<'a> Context<'a> {
 
     /// Search analyzer of a field. Default: that of `_all`.
     pub(crate) fn search_analyzer(&self, name: &str) -> Analyzer {
-        self.mapped(name).unwrap_or(self.mapping.all()).search_analyzer.clone()
+        match name {
+            "_routing" => Analyzer::keyword(),
+            _ => {
+                let field = self.analyzed(name).unwrap_or(self.mapping.all());
+                field.search_analyzer.clone()
+            }
+        }
     }
 
     /// Analyzer of quoted texts in a field. Default: that of `_all`.
     pub(crate) fn quote_analyzer(&self, name: &str) -> Analyzer {
-        self.mapped(name).unwrap_or(self.mapping.all()).quote_analyzer.clone()
+        self.analyzed(name).unwrap_or(self.mapping.all()).quote_analyzer.clone()
     }
 
     /// Records a named query.
@@ -251,7 +283,7 @@ impl<'a> Context<'a> {
     /// Returns whether the terms of a field are texts. A field that is not mapped has none.
     pub(super) fn has_texts(&self, name: &str) -> bool {
         match self.mapped(name) {
-            Some(field) => matches!(field.field_type.kind, Kind::String | Kind::Boolean),
+            Some(_) => self.text_field(name).is_some(),
             None => !name.starts_with('_'),
         }
     }

@@ -109,6 +109,16 @@ fn inner(context: &Context<'_>, settings: &Settings) -> Result<Option<Query>> {
     }
 }
 
+/// Parses the inner query or filter, which is for documents of a type.
+fn inner_of_type(context: &Context<'_>, settings: &Settings, type_name: &str) -> Result<Option<Query>> {
+    let types = [type_name.to_owned()];
+    let inside = Context {
+        types: &types,
+        ..*context
+    };
+    inner(&inside, settings)
+}
+
 fn mode(context: &Context<'_>, name: &str, settings: &Settings, default: JoinMode) -> Result<JoinMode> {
     match settings.text("score_mode").as_deref() {
         None => Ok(default),
@@ -219,7 +229,7 @@ pub(super) fn has_child(
         parsing_error(context, &format!("[{name}]{shown} requires 'type' field"))
     };
     let child_type = settings.text("type").ok_or_else(missing_type)?;
-    let Some(query) = inner(context, &settings)? else {
+    let Some(query) = inner_of_type(context, &settings, &child_type)? else {
         return Ok((QueryKind::Nothing.into(), settings));
     };
     if context.mapping.type_mapping(&child_type).is_none() {
@@ -287,7 +297,7 @@ pub(super) fn has_parent(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &
     }
     let missing_type = || parsing_error(context, &format!("[has_parent] {kind} requires 'parent_type' field"));
     let parent_type = settings.text("type").ok_or_else(missing_type)?;
-    let Some(query) = inner(context, &settings)? else {
+    let Some(query) = inner_of_type(context, &settings, &parent_type)? else {
         return Ok((QueryKind::Nothing.into(), settings));
     };
     if context.mapping.type_mapping(&parent_type).is_none() {

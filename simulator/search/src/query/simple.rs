@@ -286,7 +286,7 @@ impl Parser<'_> {
     }
 
     fn analyzed(&self, name: &str, text: &str, phrase: bool, slop: u32) -> Result<Option<Query>> {
-        if let Some(query) = number_term(self.context, name, text)? {
+        if let Some(query) = number_term(self.context, self.context.analyzed(name), text)? {
             return Ok(Some(query));
         }
         let analyzer = match &self.settings.analyzer {

@@ -25,10 +25,6 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
                 None => QueryKind::Nothing.into(),
             });
         }
-        "_index" => {
-            let is_match = crate::pattern::matches(&text, context.index);
-            return Ok(Query::from(if is_match { QueryKind::All } else { QueryKind::Nothing }).constant());
-        }
         _ => {}
     }
     match context.mapped(name) {
@@ -101,8 +97,8 @@ pub(super) fn term_text(context: &Context<'_>, name: &str, text: String) -> Stri
 ///
 /// # Errors
 /// A text that is neither.
-pub(super) fn number_term(context: &Context<'_>, name: &str, text: &str) -> Result<Option<Query>> {
-    let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) else {
+pub(super) fn number_term(context: &Context<'_>, field: Option<&Field>, text: &str) -> Result<Option<Query>> {
+    let Some(field) = field.filter(|field| field.field_type.kind.is_numeric()) else {
         return Ok(None);
     };
     let format = &field.field_type.format;
@@ -122,7 +118,7 @@ pub(super) fn pattern(
     text: String,
     matcher: impl FnOnce(String) -> Result<Matcher>,
 ) -> Result<Query> {
-    match number_term(context, name, &text)? {
+    match number_term(context, context.mapped(name), &text)? {
         Some(query) => Ok(query),
         None => Ok(matching(context, name, matcher(term_text(context, name, text))?)),
     }

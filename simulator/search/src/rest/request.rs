@@ -113,15 +113,20 @@ impl RestRequest {
 
     /// Parses an integer parameter.
     pub(crate) fn integer(&self, name: &str) -> Result<Option<i32>> {
-        self.number(name, "int")
+        self.number(name, "int", SearchError::number)
     }
 
-    /// Parses a numeric parameter. `java_type` is the name of its type in the error.
-    fn number<N: std::str::FromStr>(&self, name: &str, java_type: &str) -> Result<Option<N>> {
+    /// Parses a numeric parameter. `java_type` is the name of its type in the error, `cause` the error for its text.
+    fn number<N: std::str::FromStr>(
+        &self,
+        name: &str,
+        java_type: &str,
+        cause: fn(&str) -> SearchError,
+    ) -> Result<Option<N>> {
         let parse = |text: &str| {
             text.parse().map_err(|_| {
                 let reason = format!("Failed to parse {java_type} parameter [{name}] with value [{text}]");
-                SearchError::illegal(reason).caused_by(SearchError::number(text))
+                SearchError::illegal(reason).caused_by(cause(text))
             })
         };
         self.param(name).map(parse).transpose()
@@ -129,7 +134,7 @@ impl RestRequest {
 
     /// Parses a floating-point parameter.
     pub(crate) fn float(&self, name: &str) -> Result<Option<f32>> {
-        self.number(name, "float")
+        self.number(name, "float", SearchError::float)
     }
 
     /// Parses `version` and `version_type`.
@@ -137,7 +142,7 @@ impl RestRequest {
     /// # Errors
     /// An unknown type, or a version that is not an integer.
     pub(crate) fn version(&self) -> Result<(Option<i64>, VersionType)> {
-        let given = self.number("version", "int")?;
+        let given = self.number("version", "int", SearchError::number)?;
         let version_type = self.param("version_type").map(VersionType::parse).transpose()?;
         Ok((given, version_type.unwrap_or_default()))
     }
