@@ -184,6 +184,7 @@ impl<'a> Context<'a> {
 
     fn field_of_types(&self, name: &str, has_all: bool) -> Option<&'a Field> {
         let field = self.mapping.field(name)?;
+        // Every type has the metadata fields.
         let has_field = |type_name: &str| field.name.starts_with('_') || self.mapping.has_field(type_name, &field.name);
         let is_named = has_all || self.mapping.named_type(name).is_some();
         (is_named || self.type_names().into_iter().any(has_field)).then_some(field)
@@ -205,41 +206,27 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn field(&self, name: &str) -> QueryField {
-        match name {
-            "_type" => QueryField {
-                name: name.into(),
-                ordinal: Some(TYPE),
-                norms: false,
-                frequencies: false,
-            },
-            "_field_names" => QueryField {
-                name: name.into(),
-                ordinal: Some(FIELD_NAMES),
-                norms: false,
-                frequencies: false,
-            },
-            "_parent" => QueryField {
-                name: name.into(),
-                ordinal: Some(PARENT),
-                norms: false,
-                frequencies: false,
-            },
-            "_routing" => QueryField {
-                name: name.into(),
-                ordinal: Some(ROUTING),
-                norms: false,
-                frequencies: false,
-            },
+        let ordinal = match name {
+            "_type" => TYPE,
+            "_field_names" => FIELD_NAMES,
+            "_parent" => PARENT,
+            "_routing" => ROUTING,
             // Terms that are texts are found in all types.
-            _ => self.mapped(name).or(self.text_field(name)).map_or_else(
-                || {
+            _ => match self.mapped(name).or(self.text_field(name)) {
+                Some(field) => return QueryField::of(field),
+                None => {
                     if let Some(unmapped) = self.unmapped {
                         unmapped.borrow_mut().push(name.to_owned());
                     }
-                    QueryField::unmapped(name)
-                },
-                QueryField::of,
-            ),
+                    return QueryField::unmapped(name);
+                }
+            },
+        };
+        QueryField {
+            name: name.into(),
+            ordinal: Some(ordinal),
+            norms: false,
+            frequencies: false,
         }
     }
 
