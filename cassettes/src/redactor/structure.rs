@@ -190,7 +190,7 @@ impl Structure {
         let stack = &self.stack;
         let is_secret = |wait: &Wait| {
             let kind = stack.get(wait.level).map(|level| level.kind);
-            wait.for_name || !matches!(kind, Some(Kind::Listed | Kind::Other))
+            wait.for_name || !matches!(kind, Some(Kind::List | Kind::Listed | Kind::Other))
         };
         let decided = self.deferred.drain(..).map(|(wait, id)| (id, is_secret(&wait)));
         self.decided.extend(decided);

@@ -247,6 +247,14 @@ mod tests {
     #[case("data:\n  a: YWJj\nkind: ConfigMap\n", "data:\n  a: YWJj\nkind: ConfigMap\n")]
     #[case("data:\n  a: YWJj\nkind: Secret\n", "data:\n  a: cmVkYWN0ZWQtMQ==\nkind: Secret\n")]
     #[case(
+        "items:\n- data:\n    a: YWJj\nkind: ConfigMapList\n",
+        "items:\n- data:\n    a: YWJj\nkind: ConfigMapList\n"
+    )]
+    #[case(
+        "items:\n- data:\n    a: YWJj\nkind: SecretList\n",
+        "items:\n- data:\n    a: cmVkYWN0ZWQtMQ==\nkind: SecretList\n"
+    )]
+    #[case(
         "env:\n  file: |\n    A=b\n    PASS=abc\n  c: d\n",
         "env:\n  file: |\n    A=b\n    PASS=redacted-1\n  c: d\n"
     )]

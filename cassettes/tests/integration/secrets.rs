@@ -335,14 +335,17 @@ async fn a_compressed_request_is_recorded_without_its_secrets() {
     replayer.assert_all_played();
 }
 
+#[rstest]
+#[case::with_media_type(&[JSON])]
+#[case::without_media_type(&[])]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_of_several_lines_is_replayed_as_json() {
+async fn a_secret_of_several_lines_is_replayed_as_json(#[case] headers: &[(&'static str, &str)]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
     let origin = Origin::start().await;
     let recorder = record(&origin, &path).await;
     let body = |secret: &str| json!({"password": format!("{secret}\n\"{secret}\"")}).to_string();
-    let post = async |at: &str, body: String| send(&client(at), &case("POST", "/e", &[JSON], body)).await;
+    let post = async |at: &str, body: String| send(&client(at), &case("POST", "/e", headers, body)).await;
     assert_eq!(post(&recorder.url(), body(SECRET)).await, body(SECRET));
     recorder.stop().await;
     let replayer = replay(Cassette::open(&path).expect("a cassette")).await;
