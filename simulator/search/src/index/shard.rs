@@ -216,11 +216,13 @@ impl Shard {
             .map(|slot| (slot.segment, slot.doc))
     }
 
-    /// Segment numbers and document numbers of the documents whose ids match.
-    pub(crate) fn locate_where(&self, matches: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
-        self.versions
-            .lock()
-            .find(|key| key.split_once('\u{0}').is_some_and(|(_, id)| matches(id)))
+    /// Segment numbers and document numbers of the documents whose types and ids match.
+    pub(crate) fn locate_where(&self, matches: impl Fn(&str, &str) -> bool) -> Vec<(u32, u32)> {
+        let versions = self.versions.lock();
+        versions.find(|key| {
+            key.split_once('\u{0}')
+                .is_some_and(|(type_name, id)| matches(type_name, id))
+        })
     }
 
     /// The view that searches use.

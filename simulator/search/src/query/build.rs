@@ -220,7 +220,7 @@ impl Builder<'_> {
     }
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
-        let multi = |matcher: Matcher| Ok(Some(super::value::matching(self.context, name, matcher)));
+        let multi = |matcher: Matcher| Ok(Some(super::text::matching(self.context, name, matcher)));
         match (term.kind, &term.fuzzy) {
             // The index has no terms of these.
             (TermKind::Wildcard, _) if is_every_term(term) && !self.context.has_texts(name) => {

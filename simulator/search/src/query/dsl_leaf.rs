@@ -15,8 +15,8 @@ use crate::query::dsl_parts::{
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
-use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, id_pattern_query, ids_of_types, matching, number_term, term, term_text};
+use crate::query::text::{fuzzy_number, id_pattern_query, matching, range};
+use crate::query::value::{date_range, ids_of_types, number_term, term, term_text};
 use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.

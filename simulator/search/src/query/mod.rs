@@ -211,7 +211,11 @@ pub(crate) enum QueryKind {
         ids: Vec<String>,
     },
     /// Documents whose ids match.
-    IdPattern(Matcher),
+    IdPattern {
+        matcher: Matcher,
+        /// Whether it is for the type and the id, as `_uid` has them.
+        with_type: bool,
+    },
     Bool {
         clauses: Vec<(Occur, Query)>,
         minimum_should_match: usize,

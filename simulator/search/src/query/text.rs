@@ -4,7 +4,7 @@ use crate::analysis::Analyzer;
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
 use crate::mapping::{Field, Kind, sortable, unsortable};
-use crate::query::{Context, NumericRange, Occur, Query, QueryField, QueryKind};
+use crate::query::{Context, Matcher, NumericRange, Occur, Query, QueryField, QueryKind};
 
 /// Bound of a range: its text, and whether it is inclusive.
 pub(super) type Bound = Option<(String, bool)>;
@@ -51,6 +51,25 @@ fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: 
     }
 }
 
+/// Builds the query for the terms of a field, or the ids, that match.
+pub(super) fn matching(context: &Context<'_>, name: &str, matcher: Matcher) -> Query {
+    id_pattern_query(name, &matcher).unwrap_or_else(|| {
+        let field = context.field(name);
+        QueryKind::MultiTerm { field, matcher }.into()
+    })
+}
+
+/// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.
+pub(super) fn id_pattern_query(name: &str, matcher: &Matcher) -> Option<Query> {
+    let with_type = name == "_uid";
+    let is_of_ids = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp { .. });
+    let pattern = || QueryKind::IdPattern {
+        matcher: matcher.clone(),
+        with_type,
+    };
+    (with_type || is_of_ids).then(|| Query::from(pattern()).constant())
+}
+
 /// Builds a range query. `offset` is the time zone of dates without one, in milliseconds.
 pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Bound, offset: i64) -> Result<Query> {
     let mapped = context.mapped(name);
@@ -61,11 +80,7 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
             bound => bound,
         };
         let (lower, upper) = (term(lower), term(upper));
-        return Ok(QueryKind::MultiTerm {
-            field: context.field(name),
-            matcher: super::Matcher::Range { lower, upper },
-        }
-        .into());
+        return Ok(matching(context, name, Matcher::Range { lower, upper }));
     };
     // For an integer field, a bound such as 1.5 is an error.
     let kind = field.field_type.kind;

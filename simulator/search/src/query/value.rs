@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::json;
 use crate::mapping::{Field, Kind};
 use crate::query::dsl_parts::{text_for, text_of};
-use crate::query::text::{boolean_term, bounded, exact};
+use crate::query::text::{boolean_term, bounded, exact, matching};
 use crate::query::{Context, Matcher, NumericRange, Query, QueryField, QueryKind};
 
 /// Builds the query for one exact value of a field or metadata field.
@@ -127,18 +127,4 @@ pub(super) fn pattern(
 /// Builds the query for the terms of a field with a prefix.
 pub(super) fn prefix(context: &Context<'_>, name: &str, text: String) -> Result<Query> {
     pattern(context, name, text, |text| Ok(Matcher::Prefix(text)))
-}
-
-/// Builds the query for the terms of a field, or the ids, that match.
-pub(super) fn matching(context: &Context<'_>, name: &str, matcher: Matcher) -> Query {
-    id_pattern_query(name, &matcher).unwrap_or_else(|| {
-        let field = context.field(name);
-        QueryKind::MultiTerm { field, matcher }.into()
-    })
-}
-
-/// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.
-pub(super) fn id_pattern_query(name: &str, matcher: &Matcher) -> Option<Query> {
-    let searched = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp { .. });
-    searched.then(|| Query::from(QueryKind::IdPattern(matcher.clone())).constant())
 }

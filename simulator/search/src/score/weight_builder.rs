@@ -89,9 +89,13 @@ impl WeightBuilder<'_> {
                     .flat_map(|name| ids.iter().filter_map(|id| self.shard.locate(name, id)));
                 docs_at(view, places)
             }
-            QueryKind::IdPattern(matcher) => {
+            QueryKind::IdPattern { matcher, with_type } => {
                 let test = TermTest::new(matcher)?;
-                docs_at(view, self.shard.locate_where(|id| test.accepts(id)))
+                let accepts = |type_name: &str, id: &str| match with_type {
+                    true => test.accepts(&format!("{type_name}#{id}")),
+                    false => test.accepts(id),
+                };
+                docs_at(view, self.shard.locate_where(accepts))
             }
             QueryKind::Bool {
                 clauses,
