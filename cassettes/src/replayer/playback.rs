@@ -234,9 +234,13 @@ impl Playback {
         self.progress.lock().aliases.live(text)
     }
 
-    /// Converts recorded JSON to live JSON.
-    pub(super) fn live_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.progress.lock().aliases.live_json(text)
+    /// Converts a recorded body or message to the live one. One that begins with an object is JSON: v1.2 sends watches
+    /// without a media type.
+    pub(super) fn live_body<'t>(&self, text: &'t str, is_json: bool) -> Cow<'t, str> {
+        match is_json || text.starts_with('{') {
+            true => self.progress.lock().aliases.live_json(text),
+            false => self.live(text),
+        }
     }
 
     /// Whether recorded texts need no conversion.

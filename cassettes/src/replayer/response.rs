@@ -167,15 +167,13 @@ fn is_json(recorded: &RecordedResponse) -> bool {
     recorded.headers.media_type().contains("json")
 }
 
-/// Converts recorded bytes to live ones. Those that begin with an object are JSON: v1.2 sends watches without a media
-/// type.
+/// Converts recorded bytes to live ones.
 pub(super) fn live(bytes: &Bytes, is_json: bool, playback: &Playback) -> Bytes {
     if playback.is_verbatim() {
         return bytes.clone();
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) if is_json || text.starts_with('{') => playback.live_json(text).into_owned().into(),
-        Ok(text) => playback.live(text).into_owned().into(),
+        Ok(text) => playback.live_body(text, is_json).into_owned().into(),
         Err(_) => bytes.clone(),
     }
 }

@@ -128,8 +128,7 @@ impl MessageSink for Frames {
 
     async fn send(&mut self, data: &Data, playback: &Playback) -> Result<(), ()> {
         let message = match data {
-            Data::Text(text) if text.starts_with('{') => Wire::text(playback.live_json(text).into_owned()),
-            Data::Text(text) => Wire::text(playback.live(text).into_owned()),
+            Data::Text(text) => Wire::text(playback.live_body(text, false).into_owned()),
             Data::Binary(bytes) => Wire::Binary(live(bytes, false, playback)),
             Data::Ping(bytes) => Wire::Ping(bytes.clone()),
             Data::Pong(_) => return Ok(()),

@@ -12,7 +12,7 @@ use crate::error::{Result, SearchError};
 use crate::find::{SearchRequest, SearchType};
 use crate::index::Stored;
 use crate::json::java_text;
-use crate::mapping::{Indexing, Kind, Mapping};
+use crate::mapping::{Indexing, Mapping};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 use crate::ties::in_hash_order;
@@ -165,7 +165,7 @@ fn texts_of_source(mapping: &Mapping, stored: &Stored) -> Result<Vec<(String, St
         let Some(field) = mapping.exact_field(&name) else {
             continue;
         };
-        let is_text = matches!(field.field_type.kind, Kind::String | Kind::Boolean);
+        let is_text = field.field_type.kind.has_text_terms();
         if is_text && field.field_type.indexing != Indexing::No {
             let path = mapping.source_path(stored.type_name(), &name).to_owned();
             fields.entry(path).or_default().push(name);

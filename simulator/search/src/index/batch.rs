@@ -141,11 +141,11 @@ impl Chunk {
     }
 
     fn streams(&self) -> impl Iterator<Item = &str> {
-        let mut start = 0;
-        self.ends.iter().map(move |ends| {
-            let stream = self.stream.get(start..ends.stream).unwrap_or_default();
-            start = ends.stream;
-            stream
+        (0..self.ends.len()).map(|doc| {
+            let stream = self
+                .bounds(doc)
+                .and_then(|(start, end)| self.stream.get(start.stream..end.stream));
+            stream.unwrap_or_default()
         })
     }
 

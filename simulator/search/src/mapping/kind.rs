@@ -154,6 +154,11 @@ impl Kind {
         }
     }
 
+    /// Returns whether the terms of a field are texts.
+    pub(crate) fn has_text_terms(self) -> bool {
+        matches!(self, Kind::String | Kind::Boolean)
+    }
+
     /// Returns whether values are indexed and compared as numbers.
     pub(crate) fn is_numeric(self) -> bool {
         !matches!(

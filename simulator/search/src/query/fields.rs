@@ -197,8 +197,8 @@ impl<'a> Context<'a> {
 
     /// Returns a field, of any type, whose terms are texts.
     fn text_field(&self, name: &str) -> Option<&'a Field> {
-        let has_texts = |field: &&Field| matches!(field.field_type.kind, Kind::String | Kind::Boolean);
-        self.analyzed(name).filter(has_texts)
+        self.analyzed(name)
+            .filter(|field| field.field_type.kind.has_text_terms())
     }
 
     fn has_all_types(&self) -> bool {
@@ -270,7 +270,7 @@ impl<'a> Context<'a> {
     /// Returns whether the terms of a field are texts. A field that is not mapped has none.
     pub(super) fn has_texts(&self, name: &str) -> bool {
         match self.mapped(name) {
-            Some(_) => self.text_field(name).is_some(),
+            Some(field) => field.field_type.kind.has_text_terms(),
             None => !name.starts_with('_'),
         }
     }
