@@ -6,6 +6,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use mimalloc::MiMalloc;
 use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
@@ -13,6 +14,10 @@ use stuntdouble_suite::{
     trial::{Run, Selection, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
+
+/// The allocator of the program. The tests spend less time in it than in that of the system.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Default number of concurrent trials. Most of the time they wait.
 const DEFAULT_JOBS: usize = 32;

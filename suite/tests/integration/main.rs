@@ -28,3 +28,9 @@ mod run;
 mod sequence;
 mod serve;
 mod server;
+
+use mimalloc::MiMalloc;
+
+/// The allocator of the program. The tests spend less time in it than in that of the system.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
