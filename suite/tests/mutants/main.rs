@@ -32,7 +32,7 @@ use libtest_mimic::{Arguments, Failed, Trial as Test};
 use mimalloc::MiMalloc;
 use stuntdouble_simulator::Simulator;
 use stuntdouble_suite::{
-    catalog::{Catalog, Need, Profile},
+    catalog::{After, Catalog, Need, Profile},
     report::{Style, explain},
     target::{Credentials, Target},
     trial::{Outcome, Run, Selection, Trial, Verdict},
@@ -46,7 +46,9 @@ use crate::{mutant::Mutant, operator::TargetedMutant, proxy::Proxy};
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Number of mutants tested concurrently. Most of the time they wait for timeouts.
-const JOBS: usize = 32;
+const JOBS: usize = 48;
+/// Maximum number of seconds that a trial waits for a state. The simulator reaches it at once, a mutant never.
+const MAX_WAIT: u64 = 20;
 /// Maximum number of catching trials shown for a mutant that names none, and number of trials run concurrently to find
 /// one.
 const MAX_SHOWN: usize = 5;
@@ -91,6 +93,7 @@ impl Bench {
         let trials = Profile::ALL
             .into_iter()
             .flat_map(|profile| Selection::default().of(catalog, profile))
+            .map(with_short_waits)
             .collect();
         Ok(Self {
             runtime: Runtime::new()?,
@@ -226,6 +229,19 @@ impl Bench {
             Ok(())
         })
     }
+}
+
+/// Limits how long a trial waits for a state after the response.
+fn with_short_waits(mut trial: Trial) -> Trial {
+    let is_long = |after: &After| matches!(after, After::Contains(state) if state.within > MAX_WAIT);
+    if trial.case.data.after.iter().any(is_long) {
+        for after in &mut Arc::make_mut(&mut trial.case.data).after {
+            if let After::Contains(state) = after {
+                state.within = state.within.min(MAX_WAIT);
+            }
+        }
+    }
+    trial
 }
 
 fn main() -> ExitCode {
