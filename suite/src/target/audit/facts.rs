@@ -170,6 +170,36 @@ impl Facts {
         })
     }
 
+    /// Returns the last version of the object of a path.
+    pub(super) fn last(&self, resource: &Resource) -> Option<&Value> {
+        let name = resource.name.clone()?;
+        let known = self
+            .objects
+            .get(&(resource.plural.clone(), resource.namespace.clone(), name))?;
+        let last = known.versions.iter().max_by_key(|known| known.version)?;
+        Some(&last.content)
+    }
+
+    /// Returns an object that a deletion returned. It has the time of its deletion, but may have the version before.
+    pub(super) fn before_deletion(&self, resource: &Resource, object: &Value) -> Value {
+        let of = |field: &str| text_of(object, &format!("/metadata/{field}"));
+        let known = self
+            .objects
+            .get(&(resource.plural.clone(), of("namespace"), of("name")));
+        let version = number(&of("resourceVersion"));
+        let is_before = |known: &Version| {
+            Some(known.version) == version && known.content.pointer("/metadata/deletionTimestamp").is_none()
+        };
+        let mut object = object.clone();
+        if known.is_some_and(|known| known.versions.iter().any(is_before))
+            && let Some(Value::Object(metadata)) = object.get_mut("metadata")
+        {
+            metadata.remove("deletionTimestamp");
+            metadata.remove("deletionGracePeriodSeconds");
+        }
+        object
+    }
+
     /// Checks an object against earlier responses, and records it.
     pub(super) fn object(
         &mut self,
@@ -277,13 +307,14 @@ impl KnownObject {
     }
 }
 
-/// Checks what a write must leave alone against the previous version: a replacement of the status everything but
-/// metadata and status, any other write the status.
+/// Checks what a write must leave alone against the previous version: a deletion and a replacement of the status
+/// everything but metadata and status, any other write the status.
 fn untouched(resource: &Resource, name: &str, before: &Value, after: &Value, seen: &Seen<'_>) -> Option<Mismatch> {
-    if ![Some(&Method::PUT), Some(&Method::PATCH)].contains(&seen.method) {
+    let deletes = seen.method == Some(&Method::DELETE);
+    if !deletes && ![Some(&Method::PUT), Some(&Method::PATCH)].contains(&seen.method) {
         return None;
     }
-    if resource.subresource.is_some() {
+    if deletes || resource.subresource.is_some() {
         let ours = |object: &Value| check::without(object, &["metadata", "status"]);
         return check::equal(&format!("{name} but for its status"), &ours(before), &ours(after));
     }

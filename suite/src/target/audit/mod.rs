@@ -6,7 +6,7 @@
 //!   contradiction.
 //!
 //! Rules:
-//! - A Status of failure is complete.
+//! - A Status of failure is complete, and its details and message are those of its reason.
 //! - Media type and layout are those that were requested.
 //! - An object has its system fields, keeps uid and creation time, and has no null field.
 //! - A creation, a replacement or a merge patch returns what was sent.
@@ -14,7 +14,9 @@
 //! - Versions do not decrease, and a write is later than every list returned before it.
 //! - A new spec has a new generation, a new status does not.
 //! - A write of the status changes nothing else, and any other write does not change the status.
+//! - A deletion returns the object as it was.
 //! - A deleted object is absent, and any other object is listed.
+//! - A scale has the metadata, the selector and the replicas of its object.
 //!
 //! Limits:
 //! - Responses of up to [`MAX_RESPONSE_BYTES`], and the last [`MAX_VERSIONS`] versions of an object. Watches have their
@@ -23,8 +25,10 @@
 //! Source: the recorded server. The documentation says nothing about these rules, so every mismatch is a `should`.
 
 mod facts;
+mod failure;
 mod form;
 mod resource;
+mod scale;
 mod sent;
 
 use std::collections::BTreeMap;
@@ -107,6 +111,7 @@ impl Audit {
         if answer.status >= 400 {
             if text_of(&body, "/kind") == "Status" {
                 found.extend(check::error_status(answer.status, None, &Named::default(), &[], &body));
+                found.extend(failure::form(answer.status, &body));
             }
             if answer.status == 404 && request.method == Method::GET {
                 found.extend(self.facts.lost(&resource, sent));
@@ -114,6 +119,10 @@ impl Audit {
             }
         } else if resource.is_of_objects() && !query.contains_key("export") {
             found.extend(self.of_success(request, &query, &resource, &body, sent));
+        } else if resource.subresource.as_deref() == Some("scale")
+            && let Some(object) = self.facts.last(&resource)
+        {
+            found.extend(scale::differences(object, &body));
         }
         let request = format!("{} {}", request.method, request.target());
         for mut mismatch in found {
@@ -135,14 +144,24 @@ impl Audit {
     ) -> Vec<Mismatch> {
         let method = &request.method;
         let asks = |wanted: &str| query.contains_key(wanted);
+        let items = body.get("items").filter(|_| resource.name.is_none());
         if method == Method::DELETE {
-            self.facts.deleted(resource, Moment(self.answers));
-            return match text_of(body, "/kind") == "Status" {
-                true => check::status_of_success(body),
-                false => Vec::new(),
+            let found = match items {
+                Some(Value::Array(items)) => {
+                    let before = |item| self.facts.before_deletion(resource, item);
+                    let items: Vec<Value> = items.iter().map(before).collect();
+                    self.of_list(resource, body, &items, sent, true, false)
+                }
+                _ if text_of(body, "/kind") == "Status" => check::status_of_success(body),
+                _ => {
+                    let before = self.facts.before_deletion(resource, body);
+                    self.of_object(request, resource, &before, sent)
+                }
             };
+            self.facts.deleted(resource, Moment(self.answers));
+            return found;
         }
-        if let Some(Value::Array(items)) = body.get("items").filter(|_| resource.name.is_none()) {
+        if let Some(Value::Array(items)) = items {
             // A list with resourceVersion may come from a cache.
             let fresh = !asks("resourceVersion");
             let whole = fresh && !asks("labelSelector") && !asks("fieldSelector");
@@ -151,6 +170,12 @@ impl Audit {
         if method == Method::POST && resource.name.is_some() {
             return Vec::new();
         }
+        self.of_object(request, resource, body, sent)
+    }
+
+    /// Checks an object that a request returned.
+    fn of_object(&mut self, request: &Request, resource: &Resource, body: &Value, sent: Moment) -> Vec<Mismatch> {
+        let method = &request.method;
         let name = text_of(body, "/metadata/name");
         let has_uid = body.pointer("/metadata/uid").is_some();
         if !name.starts_with(&self.stem) || !(has_uid || self.facts.has(resource, &resource.namespace, &name)) {
@@ -366,7 +391,7 @@ mod tests {
     fn details_of_not_found_have_the_resource() {
         let of = |kind: &str| {
             let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
-                                "message": "no", "reason": "NotFound", "details": {"name": "t-a", "kind": kind}});
+                                "message": format!("{kind} \"t-a\" not found"), "reason": "NotFound", "details": {"name": "t-a", "kind": kind}});
             wrong(&[(Method::GET, OBJECT, 404, status)]).len()
         };
         assert_eq!((of("pods"), of("pod")), (0, 1));
