@@ -1,6 +1,6 @@
 //! Checks of a response as a whole: layout, type, and the Status of an error.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Mismatch, pretty};
 use crate::catalog::Level;
@@ -67,9 +67,7 @@ pub fn error_status(code: u16, reason: Option<&str>, named: &Named, causes: &[St
         }
         _ => {}
     }
-    if !body.get("metadata").is_some_and(Value::is_object) {
-        found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
-    }
+    found.extend(metadata(body));
     if text("/message").is_empty() {
         found.push(Mismatch::new(
             "message",
@@ -186,17 +184,21 @@ fn invalid(fields: &[String], body: &Value) -> Vec<Mismatch> {
 }
 
 /// Checks a Status of success.
-pub fn status_of_success(body: &Value) -> Vec<Mismatch> {
+pub fn status_of_success(code: u16, body: &Value) -> Vec<Mismatch> {
     let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Success"});
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
-    let code = body.get("code").and_then(Value::as_u64);
-    if !code.is_some_and(|code| (200..300).contains(&code)) {
-        found.push(Mismatch::new("/code", "a success code", shown(body.get("code"))).at(Level::Should));
+    if body.get("code") != Some(&Value::from(code)) {
+        found.push(Mismatch::new("/code", code.to_string(), shown(body.get("code"))).at(Level::Should));
     }
-    if !body.get("metadata").is_some_and(Value::is_object) {
-        found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
-    }
+    found.extend(metadata(body));
     found
+}
+
+/// Checks that the metadata of a Status is an empty object.
+fn metadata(status: &Value) -> Option<Mismatch> {
+    let metadata = status.get("metadata");
+    let is_empty = metadata.and_then(Value::as_object).is_some_and(Map::is_empty);
+    (!is_empty).then(|| Mismatch::new("/metadata", "an empty object", shown(metadata)).at(Level::Should))
 }
 
 #[cfg(test)]
@@ -243,6 +245,7 @@ mod tests {
     #[case::details("/details", json!(null))]
     #[case::group("/details/group", json!("extensions"))]
     #[case::metadata("/metadata", json!(null))]
+    #[case::metadata_of_an_object("/metadata", json!({"name": "x"}))]
     fn a_status_with_another_value_fails(#[case] pointer: &str, #[case] value: Value) {
         let mut body = not_found();
         let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -289,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn a_status_of_success_has_a_success_code() {
+    fn a_status_of_success_has_the_code_of_the_response() {
         let good = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
-        assert_eq!(status_of_success(&good), []);
+        assert_eq!(status_of_success(200, &good), []);
         let mut other = good.clone();
-        other["code"] = 404.into();
-        assert_eq!(status_of_success(&other).len(), 1);
-        other["code"] = Value::Null;
-        assert_eq!(status_of_success(&other).len(), 1);
+        for code in [201.into(), Value::Null] {
+            other["code"] = code;
+            assert_eq!(status_of_success(200, &other).len(), 1);
+        }
     }
 
     #[test]

@@ -298,7 +298,8 @@ impl<'a> Environment<'a> {
         let mut bindings = Bindings::default();
         bindings.bind("stem", &self.stem);
         bindings.bind("run", self.run_name());
-        bindings.bind("namespace", self.namespaces.first().unwrap_or(&self.stem));
+        let namespace = self.namespaces.first().unwrap_or(&self.stem);
+        bindings.bind("namespace", namespace);
         if let Some(template) = &self.case.kind.path
             && let Ok(collection) = bindings.fill_path(template)
         {
@@ -309,6 +310,10 @@ impl<'a> Environment<'a> {
                     format!("{}/watch{}", &collection[..version], &collection[version..]),
                 );
             }
+            let segments = collection.split('/');
+            let of_namespace = |segment: &str| segment == "namespaces" || segment == namespace;
+            let kept: Vec<&str> = segments.filter(|segment| !of_namespace(segment)).collect();
+            bindings.bind("everywhere", kept.join("/"));
             bindings.bind("collection", collection);
         }
         bindings.bind("absent", format!("{}-absent", self.stem));

@@ -74,7 +74,7 @@ pub(super) fn answer(
         }
         return Ok(found);
     }
-    found.extend(result_type(case, profile, &body));
+    found.extend(result_type(case, profile, answer.status, &body));
     found.extend(collected(environment, profile, &body)?);
     found.extend(system_fields(environment, request, &body)?);
     found.extend(inspect::content(environment, &body)?);
@@ -232,15 +232,15 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
 }
 
 /// Returns the mismatches of the type of a successful response.
-fn result_type(case: &Case, profile: Profile, body: &Value) -> Vec<Mismatch> {
+fn result_type(case: &Case, profile: Profile, status: u16, body: &Value) -> Vec<Mismatch> {
     let kind = &case.kind;
     let of = |name: &str, version: &str| check::result_type(name, version, body).into_iter().collect();
     match case.data.expect.expected_type {
         Some(ExpectedType::Any) => Vec::new(),
         Some(ExpectedType::Bound) if profile.binding_returns_binding() => of("Binding", "v1"),
-        Some(ExpectedType::Bound) => check::status_of_success(body),
+        Some(ExpectedType::Bound) => check::status_of_success(status, body),
         Some(expected) => match profile.delete_result(expected, &kind.name) {
-            DeleteResult::Status => check::status_of_success(body),
+            DeleteResult::Status => check::status_of_success(status, body),
             DeleteResult::Object => of(&kind.name, &kind.api_version),
             DeleteResult::List => of(&format!("{}List", kind.name), &kind.api_version),
         },

@@ -338,11 +338,11 @@ impl Mutator {
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = answer.bytes().await?;
         let mut object: Value = serde_json::from_slice(before)?;
-        alter(
-            &mut object,
-            &Default::default(),
-            &["/metadata/resourceVersion".to_owned()],
-        );
+        // Services are replaced only with their version.
+        let written: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let version = written.pointer("/metadata/resourceVersion").cloned();
+        let set = version.map(|version| ("/metadata/resourceVersion".to_owned(), version));
+        alter(&mut object, &set.into_iter().collect(), &[]);
         let mut url = forwarded.url(&self.upstream)?;
         url.set_query(None);
         let put = self.client.put(url).header("content-type", "application/json");

@@ -118,6 +118,9 @@ impl Audit {
                 found.extend(form::not_found(&resource, &body));
             }
         } else if resource.is_of_objects() && !query.contains_key("export") {
+            if request.method == Method::DELETE && text_of(&body, "/kind") == "Status" {
+                found.extend(check::status_of_success(answer.status, &body));
+            }
             found.extend(self.of_success(request, &query, &resource, &body, sent));
         } else if resource.subresource.as_deref() == Some("scale")
             && let Some(object) = self.facts.last(&resource)
@@ -152,7 +155,6 @@ impl Audit {
                     let items: Vec<Value> = items.iter().map(before).collect();
                     self.of_list(resource, body, &items, sent, true, false)
                 }
-                _ if text_of(body, "/kind") == "Status" => check::status_of_success(body),
                 _ => {
                     let before = self.facts.before_deletion(resource, body);
                     self.of_object(request, resource, &before, sent)
