@@ -183,7 +183,7 @@ fn invalid(fields: &[String], body: &Value) -> Vec<Mismatch> {
         .collect()
 }
 
-/// Checks a Status of success.
+/// Checks a Status of success. `code` is the status code of the response.
 pub fn status_of_success(code: u16, body: &Value) -> Vec<Mismatch> {
     let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Success"});
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));

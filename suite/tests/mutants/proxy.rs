@@ -1,7 +1,7 @@
 //! A proxy that alters some of the traffic.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     net::SocketAddr,
     sync::{
         Arc, LazyLock, Mutex,
@@ -340,9 +340,11 @@ impl Mutator {
         let mut object: Value = serde_json::from_slice(before)?;
         // Services are replaced only with their version.
         let written: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let version = written.pointer("/metadata/resourceVersion").cloned();
-        let set = version.map(|version| ("/metadata/resourceVersion".to_owned(), version));
-        alter(&mut object, &set.into_iter().collect(), &[]);
+        let pointer = "/metadata/resourceVersion".to_owned();
+        match written.pointer(&pointer) {
+            Some(version) => alter(&mut object, &BTreeMap::from([(pointer, version.clone())]), &[]),
+            None => alter(&mut object, &BTreeMap::new(), &[pointer]),
+        }
         let mut url = forwarded.url(&self.upstream)?;
         url.set_query(None);
         let put = self.client.put(url).header("content-type", "application/json");

@@ -45,7 +45,7 @@ fn causes(details: &Value) -> String {
     }
 }
 
-/// Checks details and message of a Status of failure.
+/// Checks details and message of a Status of failure. `code` is the status code of the response.
 pub(super) fn form(code: u16, status: &Value) -> Option<Mismatch> {
     let (reason, message) = (text_of(status, "/reason"), text_of(status, "/message"));
     let fields = status.get("details").and_then(Value::as_object);

@@ -393,7 +393,8 @@ mod tests {
     fn details_of_not_found_have_the_resource() {
         let of = |kind: &str| {
             let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 404,
-                                "message": format!("{kind} \"t-a\" not found"), "reason": "NotFound", "details": {"name": "t-a", "kind": kind}});
+                                "message": format!("{kind} \"t-a\" not found"), "reason": "NotFound",
+                                "details": {"name": "t-a", "kind": kind}});
             wrong(&[(Method::GET, OBJECT, 404, status)]).len()
         };
         assert_eq!((of("pods"), of("pod")), (0, 1));

@@ -56,14 +56,14 @@ pub(super) fn differences(object: &Value, scale: &Value) -> Vec<Mismatch> {
 /// Compares the selector of a scale, which is a text in some groups and the labels in others.
 fn selector(object: &Value, scale: &Value) -> Option<Mismatch> {
     let labels = selected(object)?;
-    let expected = match scale.pointer("/status/selector")? {
+    let actual = scale.pointer("/status/selector")?;
+    let expected = match actual {
         Value::String(_) => {
             let requirements: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
             Value::from(requirements.join(","))
         }
         _ => labels.iter().map(|(key, value)| (*key, *value)).collect(),
     };
-    let actual = scale.pointer("/status/selector")?;
     (*actual != expected).then(|| Mismatch::new("/status/selector", expected.to_string(), actual.to_string()))
 }
 
