@@ -24,7 +24,7 @@ pub fn result_type(kind: &str, api_version: &str, body: &Value) -> Option<Mismat
     (expected != actual).then(|| Mismatch::new("type", expected, actual))
 }
 
-/// Returns the reasons that fit a status code; empty if any reason does.
+/// Returns the reasons that fit a status code, an empty list if all do. An empty text is a missing reason.
 fn reasons(code: u16) -> &'static [&'static str] {
     match code {
         400 => &["BadRequest"],
@@ -33,8 +33,11 @@ fn reasons(code: u16) -> &'static [&'static str] {
         404 => &["NotFound"],
         405 => &["MethodNotAllowed"],
         409 => &["Conflict", "AlreadyExists"],
+        406 => &[""],
         410 => &["Gone"],
+        415 => &["", "UnsupportedMediaType"],
         422 => &["Invalid"],
+        500 => &["", "InternalError", "ServerTimeout"],
         503 => &["ServiceUnavailable"],
         _ => &[],
     }

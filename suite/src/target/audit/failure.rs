@@ -50,7 +50,7 @@ pub(super) fn form(code: u16, status: &Value) -> Option<Mismatch> {
     let (reason, message) = (text_of(status, "/reason"), text_of(status, "/message"));
     let fields = status.get("details").and_then(Value::as_object);
     let (expected, is_whole) = match (reason.as_str(), status.get("details")) {
-        ("BadRequest" | "Gone" | "ServiceUnavailable", Some(details)) => {
+        ("BadRequest" | "Gone" | "ServiceUnavailable" | "UnsupportedMediaType", Some(details)) => {
             return Some(Mismatch::new("/details", "absent", details.to_string()));
         }
         ("AlreadyExists" | "Conflict" | "Forbidden", None) => {
