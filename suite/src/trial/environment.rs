@@ -298,8 +298,7 @@ impl<'a> Environment<'a> {
         let mut bindings = Bindings::default();
         bindings.bind("stem", &self.stem);
         bindings.bind("run", self.run_name());
-        let namespace = self.namespaces.first().unwrap_or(&self.stem);
-        bindings.bind("namespace", namespace);
+        bindings.bind("namespace", self.namespaces.first().unwrap_or(&self.stem));
         if let Some(template) = &self.case.kind.path
             && let Ok(collection) = bindings.fill_path(template)
         {
@@ -310,10 +309,7 @@ impl<'a> Environment<'a> {
                     format!("{}/watch{}", &collection[..version], &collection[version..]),
                 );
             }
-            let segments = collection.split('/');
-            let of_namespace = |segment: &str| segment == "namespaces" || segment == namespace;
-            let kept: Vec<&str> = segments.filter(|segment| !of_namespace(segment)).collect();
-            bindings.bind("everywhere", kept.join("/"));
+            bindings.bind("everywhere", template.replace("/namespaces/{namespace}", ""));
             bindings.bind("collection", collection);
         }
         bindings.bind("absent", format!("{}-absent", self.stem));

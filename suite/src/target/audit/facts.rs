@@ -87,8 +87,12 @@ impl Facts {
 
     /// Whether an object was seen.
     pub(super) fn has(&self, resource: &Resource, namespace: &str, name: &str) -> bool {
+        self.known(resource, namespace, name).is_some()
+    }
+
+    fn known(&self, resource: &Resource, namespace: &str, name: &str) -> Option<&KnownObject> {
         let key = (resource.plural.clone(), namespace.to_owned(), name.to_owned());
-        self.objects.contains_key(&key)
+        self.objects.get(&key)
     }
 
     /// Records the version of a list.
@@ -134,8 +138,7 @@ impl Facts {
     /// Returns a mismatch if a read did not find an existing object.
     pub(super) fn lost(&self, resource: &Resource, sent: Moment) -> Option<Mismatch> {
         let name = resource.name.as_ref().filter(|_| resource.is_of_objects())?;
-        let key = (resource.plural.clone(), resource.namespace.clone(), name.clone());
-        let known = self.objects.get(&key)?;
+        let known = self.known(resource, &resource.namespace, name)?;
         let there = !known.deletion_requested && known.answered <= sent;
         there.then(|| Mismatch::new("status", format!("200: {name} was not deleted"), "404"))
     }
@@ -172,10 +175,7 @@ impl Facts {
 
     /// Returns the last version of the object of a path.
     pub(super) fn last(&self, resource: &Resource) -> Option<&Value> {
-        let name = resource.name.clone()?;
-        let known = self
-            .objects
-            .get(&(resource.plural.clone(), resource.namespace.clone(), name))?;
+        let known = self.known(resource, &resource.namespace, resource.name.as_ref()?)?;
         let last = known.versions.iter().max_by_key(|known| known.version)?;
         Some(&last.content)
     }
@@ -183,9 +183,7 @@ impl Facts {
     /// Returns an object that a deletion returned. It has the time of its deletion, but may have the version before.
     pub(super) fn before_deletion(&self, resource: &Resource, object: &Value) -> Value {
         let of = |field: &str| text_of(object, &format!("/metadata/{field}"));
-        let known = self
-            .objects
-            .get(&(resource.plural.clone(), of("namespace"), of("name")));
+        let known = self.known(resource, &of("namespace"), &of("name"));
         let version = number(&of("resourceVersion"));
         let is_before = |known: &Version| {
             Some(known.version) == version && known.content.pointer("/metadata/deletionTimestamp").is_none()

@@ -38,7 +38,7 @@ pub(super) fn of_path(resource: &Resource, object: &Value) -> Vec<Mismatch> {
 }
 
 /// Returns a mismatch for each pointer whose text differs from the expected one.
-fn differing(value: &Value, wanted: &[(&str, &String)]) -> Vec<Mismatch> {
+pub(super) fn differing(value: &Value, wanted: &[(&str, &String)]) -> Vec<Mismatch> {
     let differs = |(pointer, expected): &(&str, &String)| {
         let actual = text_of(value, pointer);
         (actual != **expected).then(|| Mismatch::new(*pointer, *expected, actual))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::text_of;
+use super::{form, text_of};
 use crate::check::Mismatch;
 
 /// Fields that a scale has from the metadata of its object.
@@ -33,11 +33,8 @@ fn selected(object: &Value) -> Option<BTreeMap<&str, &str>> {
 
 /// Compares a scale with the last known state of its object.
 pub(super) fn differences(object: &Value, scale: &Value) -> Vec<Mismatch> {
-    let differs = |pointer: &&str| {
-        let (expected, actual) = (text_of(object, pointer), text_of(scale, pointer));
-        (actual != expected).then(|| Mismatch::new(*pointer, expected, actual))
-    };
-    let mut found: Vec<Mismatch> = OF_THE_OBJECT.iter().filter_map(differs).collect();
+    let known = OF_THE_OBJECT.map(|pointer| (pointer, text_of(object, pointer)));
+    let mut found = form::differing(scale, &known.each_ref().map(|(pointer, text)| (*pointer, text)));
     if text_of(object, "/metadata/resourceVersion") == text_of(scale, "/metadata/resourceVersion") {
         let replicas = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
         found.extend(
