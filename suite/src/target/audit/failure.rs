@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use super::resource::Resource;
 use super::text_of;
 use crate::check::Mismatch;
 
@@ -45,8 +46,25 @@ fn causes(details: &Value) -> String {
     }
 }
 
-/// Checks details and message of a Status of failure. `code` is the status code of the response.
-pub(super) fn form(code: u16, status: &Value) -> Option<Mismatch> {
+/// Returns what a bad request's message must be, given how it starts. `None` for other messages.
+fn bad_request(resource: &Resource, message: &str) -> Option<String> {
+    const OTHER_NAME: &str = "the name of the object (";
+    const OTHER_NAMESPACE: &str = "the namespace of the provided object ";
+    if let Some(rest) = message.strip_prefix(OTHER_NAME) {
+        let sent = rest.rsplit_once(") does").map_or("", |(sent, _)| sent);
+        let name = resource.name.as_deref().unwrap_or_default();
+        return Some(format!(
+            "{OTHER_NAME}{sent}) does not match the name on the URL ({name})"
+        ));
+    }
+    message
+        .starts_with(OTHER_NAMESPACE)
+        .then(|| format!("{OTHER_NAMESPACE}does not match the namespace sent on the request"))
+}
+
+/// Checks details and message of a Status of failure, which answered a request for `resource` with the status code
+/// `code`.
+pub(super) fn form(code: u16, resource: &Resource, status: &Value) -> Option<Mismatch> {
     let (reason, message) = (text_of(status, "/reason"), text_of(status, "/message"));
     let fields = status.get("details").and_then(Value::as_object);
     let (expected, is_whole) = match (reason.as_str(), status.get("details")) {
@@ -61,6 +79,12 @@ pub(super) fn form(code: u16, status: &Value) -> Option<Mismatch> {
         }
         ("", None) if code != 500 => return Some(Mismatch::new("/details", "an empty object", "absent")),
         (_, Some(_)) if fields.is_some_and(Map::is_empty) => (message_without_object(code), true),
+        ("BadRequest", None) => (bad_request(resource, &message)?, true),
+        ("ServerTimeout", Some(details)) => {
+            let (operation, kind) = (message.split(' ').nth(1)?, text_of(details, "/kind"));
+            let rest = "could not be completed at this time, please try again.";
+            (format!("The {operation} operation against {kind} {rest}"), true)
+        }
         ("NotFound", Some(details)) => (format!("{} not found", object(details)?), true),
         ("AlreadyExists", Some(details)) => (format!("{} already exists", object(details)?), true),
         ("Conflict", Some(details)) => (format!("{} cannot be updated: ", object(details)?), false),
@@ -84,11 +108,24 @@ mod tests {
         if let Value::Object(fields) = &mut status {
             fields.retain(|_, field| !field.is_null() && field != "");
         }
-        form(code, &status).map(|found| found.about)
+        let resource = Resource::of("/api/v1/namespaces/n/pods/a").unwrap();
+        form(code, &resource, &status).map(|found| found.about)
     }
 
     #[rstest]
     #[case(400, "BadRequest", "the body is no object", Value::Null)]
+    #[case(
+        400,
+        "BadRequest",
+        "the name of the object (b) does not match the name on the URL (a)",
+        Value::Null
+    )]
+    #[case(
+        400,
+        "BadRequest",
+        "the namespace of the provided object does not match the namespace sent on the request",
+        Value::Null
+    )]
     #[case(404, "NotFound", "pods \"a\" not found", json!({"kind": "pods", "name": "a"}))]
     #[case(404, "NotFound", "the server could not find the requested resource", json!({}))]
     #[case(409, "AlreadyExists", "jobs.batch \"a\" already exists", json!({"kind": "jobs", "group": "batch", "name": "a"}))]
@@ -99,6 +136,8 @@ mod tests {
     #[case(422, "Invalid", "Pod \"\\x00\" is invalid: b: c",
         json!({"kind": "Pod", "name": "\u{0}", "causes": [{"field": "b", "message": "c"}]}))]
     #[case(500, "", "a text", Value::Null)]
+    #[case(500, "ServerTimeout", "The POST operation against Pod could not be completed at this time, please try again.",
+        json!({"kind": "Pod"}))]
     fn errors_of_the_recorded_server_pass(
         #[case] code: u16,
         #[case] reason: &str,
@@ -110,6 +149,23 @@ mod tests {
 
     #[rstest]
     #[case::details_of_a_bad_request(400, "BadRequest", "no", json!({"kind": "pods"}), "/details")]
+    #[case::name_of_another_url(
+        400,
+        "BadRequest",
+        "the name of the object (b) does not match the name on the URL (c)",
+        Value::Null,
+        "/message"
+    )]
+    #[case::cut(
+        400,
+        "BadRequest",
+        "the namespace of the provided object does not match",
+        Value::Null,
+        "/message"
+    )]
+    #[case::other_timeout(500, "ServerTimeout",
+        "The POST operation against Job could not be completed at this time, please try again.",
+        json!({"kind": "Pod"}), "/message")]
     #[case::other_name(404, "NotFound", "pods \"b\" not found", json!({"kind": "pods", "name": "a"}), "/message")]
     #[case::no_group(409, "AlreadyExists", "jobs \"a\" already exists",
         json!({"kind": "jobs", "group": "batch", "name": "a"}), "/message")]

@@ -111,17 +111,14 @@ impl Audit {
         if answer.status >= 400 {
             if text_of(&body, "/kind") == "Status" {
                 found.extend(check::error_status(answer.status, None, &Named::default(), &[], &body));
-                found.extend(failure::form(answer.status, &body));
+                found.extend(failure::form(answer.status, &resource, &body));
             }
             if answer.status == 404 && request.method == Method::GET {
                 found.extend(self.facts.lost(&resource, sent));
                 found.extend(form::not_found(&resource, &body));
             }
         } else if resource.is_of_objects() && !query.contains_key("export") {
-            if request.method == Method::DELETE && text_of(&body, "/kind") == "Status" {
-                found.extend(check::status_of_success(answer.status, &body));
-            }
-            found.extend(self.of_success(request, &query, &resource, &body, sent));
+            found.extend(self.of_success(request, &query, &resource, answer.status, &body, sent));
         } else if resource.subresource.as_deref() == Some("scale")
             && let Some(object) = self.facts.last(&resource)
         {
@@ -142,6 +139,7 @@ impl Audit {
         request: &Request,
         query: &Query,
         resource: &Resource,
+        code: u16,
         body: &Value,
         sent: Moment,
     ) -> Vec<Mismatch> {
@@ -155,6 +153,7 @@ impl Audit {
                     let items: Vec<Value> = items.iter().map(before).collect();
                     self.of_list(resource, body, &items, sent, true, false)
                 }
+                _ if text_of(body, "/kind") == "Status" => check::status_of_success(code, body),
                 _ => {
                     let before = self.facts.before_deletion(resource, body);
                     self.of_object(request, resource, &before, sent)
@@ -178,7 +177,7 @@ impl Audit {
     /// Checks an object that a request returned.
     fn of_object(&mut self, request: &Request, resource: &Resource, body: &Value, sent: Moment) -> Vec<Mismatch> {
         let method = &request.method;
-        let name = text_of(body, "/metadata/name");
+        let name = resource.name.clone().unwrap_or_else(|| text_of(body, "/metadata/name"));
         let has_uid = body.pointer("/metadata/uid").is_some();
         if !name.starts_with(&self.stem) || !(has_uid || self.facts.has(resource, &resource.namespace, &name)) {
             return Vec::new();

@@ -46,22 +46,29 @@ pub(super) fn differences(object: &Value, scale: &Value) -> Vec<Mismatch> {
                 }),
         );
     }
-    found.extend(selector(object, scale));
+    found.extend(
+        selected(object)
+            .into_iter()
+            .flat_map(|labels| selectors(&labels, scale)),
+    );
     found
 }
 
-/// Compares the selector of a scale, which is a text in some groups and the labels in others.
-fn selector(object: &Value, scale: &Value) -> Option<Mismatch> {
-    let labels = selected(object)?;
-    let actual = scale.pointer("/status/selector")?;
-    let expected = match actual {
-        Value::String(_) => {
-            let requirements: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            Value::from(requirements.join(","))
-        }
-        _ => labels.iter().map(|(key, value)| (*key, *value)).collect(),
+/// Compares the selectors of a scale. `selector` is a text in some groups and the labels in others, which also have the
+/// text as `targetSelector`.
+fn selectors(labels: &BTreeMap<&str, &str>, scale: &Value) -> Vec<Mismatch> {
+    let requirements: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let text = Value::from(requirements.join(","));
+    let differing = |pointer: &str| {
+        let actual = scale.pointer(pointer)?;
+        let expected = match actual {
+            Value::String(_) => text.clone(),
+            _ => labels.iter().map(|(key, value)| (*key, *value)).collect(),
+        };
+        (*actual != expected).then(|| Mismatch::new(pointer, expected.to_string(), actual.to_string()))
     };
-    (*actual != expected).then(|| Mismatch::new("/status/selector", expected.to_string(), actual.to_string()))
+    let pointers = ["/status/selector", "/status/targetSelector"];
+    pointers.into_iter().filter_map(differing).collect()
 }
 
 #[cfg(test)]
@@ -89,7 +96,7 @@ mod tests {
 
     #[rstest]
     #[case(json!({}))]
-    #[case::labels(json!({"status": {"selector": {"a": "1", "b": "2"}}}))]
+    #[case::labels(json!({"status": {"selector": {"a": "1", "b": "2"}, "targetSelector": "a=1,b=2"}}))]
     #[case::later(json!({"metadata": {"resourceVersion": "6"}, "spec": {"replicas": 3}}))]
     fn scales_of_the_object_pass(#[case] change: Value) {
         assert_eq!(about(change), [""; 0]);
@@ -101,6 +108,7 @@ mod tests {
     #[case(json!({"status": {"replicas": null}}), "/status/replicas")]
     #[case(json!({"status": {"selector": "a=1"}}), "/status/selector")]
     #[case(json!({"status": {"selector": {"a": "2"}}}), "/status/selector")]
+    #[case(json!({"status": {"targetSelector": "a=1"}}), "/status/targetSelector")]
     fn other_scales_are_found(#[case] change: Value, #[case] pointer: &str) {
         assert_eq!(about(change), [pointer]);
     }
