@@ -142,8 +142,8 @@ pub fn search_result(body: &Value) -> Option<Mismatch> {
     })
 }
 
-/// Checks the hits of a search against the query parameters `size`, `from`, `search_type` and `sort`, and their indices
-/// against the dates of the records.
+/// Checks the hits of a search against the query parameters `size`, `from`, `search_type` and `sort`, their indices
+/// against the dates of the records, and the best score against the hits.
 pub fn search_hits(body: &Value, query: &[(String, String)]) -> Option<Mismatch> {
     let hits = body.pointer("/hits/hits").and_then(Value::as_array)?;
     let parameter = |name: &str| {
@@ -168,6 +168,13 @@ pub fn search_hits(body: &Value, query: &[(String, String)]) -> Option<Mismatch>
         let actual = format!("{} in {}", time, hit.get("_index").cloned().unwrap_or_default());
         return Some(Mismatch::new("hit", "a record in the index of its day", actual));
     }
+    let score = |pointer: &str| body.pointer(pointer).and_then(Value::as_f64);
+    let (best, first) = (score("/hits/max_score"), score("/hits/hits/0/_score"));
+    let is_best_first = ["from", "sort", "source"].iter().all(|name| parameter(name).is_none());
+    if is_best_first && first.is_some() && best != first {
+        let (expected, actual) = (format!("{first:?}, the score of the first hit"), format!("{best:?}"));
+        return Some(Mismatch::new("hits.max_score", expected, actual));
+    }
     let sort = parameter("sort")?.split(',').next()?;
     let is_descending = sort.ends_with(":desc");
     let values: Vec<f64> = hits
@@ -189,15 +196,18 @@ pub fn search_hits(body: &Value, query: &[(String, String)]) -> Option<Mismatch>
     })
 }
 
-/// Whether a record is in the daily index of its time, which is UTC, or in no daily index.
+/// Whether a record is in the daily index of its time, which is UTC, or in no daily index. Those of the collector have
+/// a time with an offset.
 fn is_of_its_day(hit: &Value) -> bool {
-    let index = hit.get("_index").and_then(Value::as_str);
-    let time = hit.pointer("/_source/@timestamp").and_then(Value::as_str);
-    let (Some(day), Some(time)) = (index.and_then(|index| index.strip_prefix("logstash-")), time) else {
+    let text = |pointer: &str| hit.pointer(pointer).and_then(Value::as_str);
+    let Some(time) = text("/_source/@timestamp") else {
         return true;
     };
-    let time: Option<jiff::Timestamp> = time.parse().ok();
-    time.is_none_or(|time| time.strftime("%Y.%m.%d").to_string() == day)
+    let day = text("/_index").and_then(|index| index.strip_prefix("logstash-"));
+    match time.parse::<jiff::Timestamp>() {
+        Ok(time) => day.is_none_or(|day| time.strftime("%Y.%m.%d").to_string() == day),
+        Err(_) => text("/_type") != Some("fluentd"),
+    }
 }
 
 /// Returns the first hit that differs from the stored document.
@@ -395,6 +405,28 @@ mod tests {
             .map(|(name, value)| ((*name).into(), (*value).into()))
             .collect();
         assert_eq!(search_hits(&sorted(hits), &query).is_none(), fine);
+    }
+
+    #[rstest]
+    #[case::of_the_collector("fluentd", false)]
+    #[case::of_others("logs", true)]
+    fn a_record_of_the_collector_has_a_time_with_an_offset(#[case] doc_type: &str, #[case] fine: bool) {
+        let hit = json!({"_index": "logstash-1970.01.01", "_type": doc_type, "_source": {"@timestamp": "1970-01-01T00:00:00"}});
+        assert_eq!(is_of_its_day(&hit), fine);
+    }
+
+    #[rstest]
+    #[case(1.5, &[], true)]
+    #[case::above_all_hits(2.5, &[], false)]
+    #[case::of_an_earlier_hit(2.5, &[("from", "1")], true)]
+    fn the_best_score_is_that_of_the_first_hit(#[case] best: f64, #[case] query: &[(&str, &str)], #[case] fine: bool) {
+        let query: Vec<(String, String)> = query
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect();
+        let total = 1 + query.len();
+        let body = json!({"hits": {"total": total, "max_score": best, "hits": [{"_score": 1.5}]}});
+        assert_eq!(search_hits(&body, &query).is_none(), fine);
     }
 
     #[test]
