@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::human;
 use super::process::Process;
-use crate::cluster::{BUILD, Block, Breakdown, JVM, JVM_BUILD, VERSION, address, id_of, sections};
+use crate::cluster::{BUILD, Block, JVM, JVM_BUILD, VERSION, address, id_of, sections};
 use crate::error::Result;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -265,7 +265,7 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, nodes: Option<&str>,
         .map(|(ordinal, name)| {
             let ip = address(ordinal);
             let own: Vec<_> = copies.iter().filter(|copy| copy.node == ordinal).copied().collect();
-            let indices = sections(&own, Breakdown::default());
+            let indices = sections(&own, super::stats::breakdown(request));
             let mut node = json!({
                 "timestamp": shared.cluster.now(),
                 "name": name,

@@ -56,7 +56,9 @@ pub(crate) fn answer(
         match render(&shared.cluster, request, &outcome.searched, hit, true) {
             Ok(hit) => {
                 if let Some(shard) = searched.shard() {
-                    shard.counters.fetch.add(fetched);
+                    shard
+                        .counters
+                        .searched(&request.groups, |meters| meters.fetch.add(fetched));
                 }
                 hits.push(hit);
             }

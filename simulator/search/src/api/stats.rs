@@ -23,6 +23,15 @@ pub(super) fn selected_sections(mut statistics: Value, metrics: Option<&str>) ->
     statistics
 }
 
+/// Reads what a request for statistics has own statistics for.
+pub(super) fn breakdown(request: &RestRequest) -> Breakdown<'_> {
+    Breakdown {
+        types: request.param("types"),
+        fields: request.param("fields").or(request.param("fielddata_fields")),
+        groups: request.param("groups"),
+    }
+}
+
 /// Parameters of `_stats`.
 struct StatsRequest<'a> {
     metrics: Option<&'a str>,
@@ -82,10 +91,7 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
     let named = shared.cluster.broadcast(indices, request.expand()?, Block::Metadata)?;
     let stats = StatsRequest {
         metrics,
-        breakdown: Breakdown {
-            types: request.param("types"),
-            fields: request.param("fields").or(request.param("fielddata_fields")),
-        },
+        breakdown: breakdown(request),
         human: request.flag("human"),
     };
     let total = stats.primaries_and_total(shared, &named);

@@ -3,12 +3,14 @@
 //! Limits: statistics of missing features (percolator, warmers, filter and query caches) are 0.
 //! Source: Elasticsearch 1.5's `CommonStats`.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
 use super::{Index, node::ShardCopy};
-use crate::index::{Counters, Meter};
+use crate::index::{Counters, Meter, SearchMeters};
 use crate::pattern;
 
 /// Reported memory limit of the index writer of a shard, in bytes.
@@ -21,6 +23,8 @@ pub(crate) struct Breakdown<'a> {
     pub(crate) types: Option<&'a str>,
     /// Comma-separated patterns of fields, for field data statistics.
     pub(crate) fields: Option<&'a str>,
+    /// Comma-separated patterns of the groups of searches.
+    pub(crate) groups: Option<&'a str>,
 }
 
 /// Size of the segments of an index, in bytes.
@@ -83,15 +87,7 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
             "missing_time_in_millis": read_millis(|all| &all.missed),
             "current": 0,
         },
-        "search": {
-            "open_contexts": 0,
-            "query_total": read(|all| &all.query),
-            "query_time_in_millis": read_millis(|all| &all.query),
-            "query_current": 0,
-            "fetch_total": read(|all| &all.fetch),
-            "fetch_time_in_millis": read_millis(|all| &all.fetch),
-            "fetch_current": 0,
-        },
+        "search": searches(primaries().map(|copy| &copy.shard.counters.search)),
         "merges": {
             "current": 0,
             "current_docs": 0,
@@ -139,6 +135,13 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
         "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
         "recovery": {"current_as_source": 0, "current_as_target": 0, "throttle_time_in_millis": 0},
     });
+    sections["search"]["open_contexts"] = 0.into();
+    if let Some(patterns) = breakdown.groups {
+        let groups = by_group(primaries(), patterns);
+        if !groups.is_empty() {
+            sections["search"]["groups"] = groups.into();
+        }
+    }
     if let Some(patterns) = breakdown.types {
         sections["indexing"]["types"] = by_type(copies, patterns).into();
     }
@@ -166,8 +169,36 @@ fn indexing(indexed: u64, index_millis: u64, deleted: u64, delete_millis: u64) -
     })
 }
 
+/// Returns the sums of counters of searches.
+fn searches<'a>(meters: impl Iterator<Item = &'a SearchMeters> + Clone) -> Value {
+    let sum = |count: fn(&SearchMeters) -> u64| -> u64 { meters.clone().map(count).sum() };
+    json!({
+        "query_total": sum(|all| all.query.total()),
+        "query_time_in_millis": sum(|all| all.query.millis()),
+        "query_current": 0,
+        "fetch_total": sum(|all| all.fetch.total()),
+        "fetch_time_in_millis": sum(|all| all.fetch.millis()),
+        "fetch_current": 0,
+    })
+}
+
+fn by_group<'a>(copies: impl Iterator<Item = &'a ShardCopy<'a>>, patterns: &str) -> Map<String, Value> {
+    let mut meters: BTreeMap<String, Vec<Arc<SearchMeters>>> = BTreeMap::new();
+    for copy in copies {
+        for (name, own) in copy.shard.counters.groups.lock().iter() {
+            if pattern::matches_any(patterns, name) {
+                meters.entry(name.clone()).or_default().push(own.clone());
+            }
+        }
+    }
+    meters
+        .into_iter()
+        .map(|(name, meters)| (name, searches(meters.iter().map(|meters| &**meters))))
+        .collect()
+}
+
 fn by_type(copies: &[ShardCopy<'_>], patterns: &str) -> Map<String, Value> {
-    let mut counts: std::collections::BTreeMap<String, [u64; 2]> = Default::default();
+    let mut counts: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     for ShardCopy { shard, .. } in copies {
         for (name, [indexed, deleted]) in shard.counters.types.lock().iter() {
             if pattern::matches_any(patterns, name) {

@@ -114,7 +114,9 @@ fn collect<'a>(cluster: &Cluster, mut collection: Collection<'a>, parts: &[Part<
         collection.part(cluster, part, &mut top, &mut outcome)?;
         outcome.add_total(part.number, outcome.total - before);
         if let Some(shard) = searched.shard().filter(|_| is_first) {
-            shard.counters.query.add(began);
+            shard
+                .counters
+                .searched(&request.groups, |meters| meters.query.add(began));
         }
         if request.separates_shards() {
             let mut own = std::mem::replace(&mut top, TopDocs::new(&request.sort, collection.limit)).finish();

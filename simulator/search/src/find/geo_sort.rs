@@ -5,9 +5,8 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::find::sort::sort_mode;
 use crate::json::{is_scalar, java_text, token_of};
-use crate::query::{DistanceType, GeoPoint, unit_in_metres};
+use crate::query::{DistanceType, GeoPoint, MultiValueMode, unit_in_metres};
 
 /// Origins and unit of a sort by distance.
 #[derive(Clone, Debug)]
@@ -23,7 +22,7 @@ pub(super) struct GeoSettings {
     pub(super) field: String,
     pub(super) geo: GeoSort,
     pub(super) descending: bool,
-    pub(super) mode: Option<String>,
+    pub(super) mode: Option<MultiValueMode>,
     pub(super) nested_path: Option<String>,
     pub(super) nested_filter: Option<Value>,
 }
@@ -80,7 +79,7 @@ impl GeoSettings {
                 ("order", Some(order)) => found.descending = order == "desc",
                 ("reverse", Some(_)) => found.descending = crate::mapping::truth(value),
                 ("unit", Some(unit)) => found.geo.unit = unit_in_metres(&unit)?,
-                ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(sort_mode(&mode)?),
+                ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(MultiValueMode::parse(&mode)?),
                 ("nested_path" | "nestedPath", Some(path)) => found.nested_path = Some(path),
                 ("nested_filter" | "nestedFilter", None) => found.nested_filter = Some(value.clone()),
                 ("distance_type" | "distanceType" | "normalize", Some(_)) => {}
@@ -90,7 +89,7 @@ impl GeoSettings {
                 }
             }
         }
-        if found.mode.as_deref() == Some("sum") {
+        if found.mode == Some(MultiValueMode::Sum) {
             return Err(SearchError::illegal(
                 "sort_mode [sum] isn't supported for sorting by geo distance",
             ));
@@ -109,21 +108,14 @@ impl GeoSettings {
 impl GeoSort {
     /// Reduces the distances of the encoded points of a document to one value: `f64::MAX` for a document without
     /// points.
-    pub(super) fn value(&self, encoded: &[i64], descending: bool, mode: Option<&str>) -> f64 {
-        let distances = || {
-            encoded.iter().flat_map(|encoded| {
-                let point = GeoPoint::decode(*encoded);
-                let distance = move |from: &GeoPoint| self.distance_type.between(*from, point) / self.unit;
-                self.points.iter().map(distance)
-            })
-        };
-        let count = encoded.len().saturating_mul(self.points.len());
-        match mode.unwrap_or(if descending { "max" } else { "min" }) {
-            _ if count == 0 => f64::MAX,
-            "max" => distances().fold(0.0, f64::max),
-            "avg" => distances().sum::<f64>() / count as f64,
-            _ => distances().fold(f64::MAX, f64::min),
-        }
+    pub(super) fn value(&self, encoded: &[i64], descending: bool, mode: Option<MultiValueMode>) -> f64 {
+        let distances = encoded.iter().flat_map(|encoded| {
+            let point = GeoPoint::decode(*encoded);
+            let distance = move |from: &GeoPoint| self.distance_type.between(*from, point) / self.unit;
+            self.points.iter().map(distance)
+        });
+        let mode = mode.unwrap_or(MultiValueMode::of_order(descending));
+        mode.select(distances).unwrap_or(f64::MAX)
     }
 }
 
@@ -141,7 +133,7 @@ mod tests {
         assert_eq!(found.field, "at");
         assert_eq!(kilometres(false, None), 56.0);
         assert_eq!(kilometres(true, None), 167.0);
-        assert_eq!(kilometres(true, Some("avg")), 111.0);
+        assert_eq!(kilometres(true, Some(MultiValueMode::Avg)), 111.0);
         assert_eq!(found.geo.value(&[], false, None), f64::MAX);
     }
 

@@ -149,7 +149,8 @@ impl SearchRequest {
             self.suggest = Some(suggest);
         }
         if let Some(groups) = text("stats") {
-            shown.insert("stats".to_owned(), json!(names(&json!(groups))));
+            self.groups = names(&json!(groups));
+            shown.insert("stats".to_owned(), json!(self.groups));
         }
         if let Some(boost) = text("indices_boost") {
             // Elasticsearch splits the parameter at commas before it looks for them.

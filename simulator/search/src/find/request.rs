@@ -136,6 +136,8 @@ pub(crate) struct SearchRequest {
     pub(crate) fielddata_fields: Vec<String>,
     pub(crate) partial_fields: Vec<(String, SourceFilter)>,
     pub(crate) script_fields: Vec<(String, Script)>,
+    /// Groups in whose statistics the search counts, of the element `stats`.
+    pub(crate) groups: Vec<String>,
     pub(crate) highlight: Option<Value>,
     pub(crate) aggregations: Option<Vec<Aggregation>>,
     pub(crate) facets: Option<Value>,
@@ -477,7 +479,7 @@ impl SearchRequest {
                 let fields = fields.map(|(name, settings)| Ok((name.clone(), Script::parse(settings)?)));
                 self.script_fields = fields.collect::<Result<_>>()?;
             }
-            "stats" => drop(element::listed(key, value)?),
+            "stats" => self.groups = element::listed(key, value)?.unwrap_or_default(),
             other => return Err(SearchError::no_element(other)),
         }
         Ok(None)

@@ -8,7 +8,7 @@ use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
 use crate::json::{Token, Tokens, java_text};
 use crate::mapping::{DataUse, Kind, Mapping, TIMESTAMP, truth};
-use crate::query::{Context, check_nested};
+use crate::query::{Context, MultiValueMode, check_nested};
 use crate::score::score_json;
 use crate::script::Script;
 
@@ -18,7 +18,7 @@ pub(crate) struct SortSpec {
     pub(crate) field: String,
     pub(crate) descending: bool,
     pub(super) missing: Missing,
-    pub(super) mode: Option<String>,
+    pub(super) mode: Option<MultiValueMode>,
     /// `unmapped_type`: type to assume if the field is not mapped.
     unmapped: Option<String>,
     ignore_unmapped: bool,
@@ -203,18 +203,6 @@ fn unsupported(option: &str) -> SearchError {
     SearchError::illegal(format!("sort option [{option}] not supported"))
 }
 
-/// Parses the mode of a field with several values.
-///
-/// # Errors
-/// An unknown mode.
-pub(super) fn sort_mode(text: &str) -> Result<String> {
-    let mode = text.to_lowercase();
-    match mode.as_str() {
-        "min" | "max" | "sum" | "avg" => Ok(mode),
-        _ => Err(SearchError::illegal(format!("Illegal sort_mode {text}"))),
-    }
-}
-
 impl SortSpec {
     /// Sets an option. `value` is a string, a number or a boolean.
     fn set(&mut self, key: &str, value: &Value) -> Result<()> {
@@ -231,7 +219,7 @@ impl SortSpec {
                     _ => Missing::As(text),
                 }
             }
-            "mode" => self.mode = Some(sort_mode(&text)?),
+            "mode" => self.mode = Some(MultiValueMode::parse(&text)?),
             "ignore_unmapped" | "ignoreUnmapped" => self.ignore_unmapped = truth(value),
             "unmapped_type" | "unmappedType" => self.unmapped = Some(text),
             "nested_path" | "nestedPath" => self.nested_path = Some(text),

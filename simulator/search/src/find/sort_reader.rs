@@ -11,6 +11,7 @@ use crate::find::sort::{Missing, SortSpec, SortValue, unmapped};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
 use crate::mapping::{FieldType, Kind, Mapping, ROUTING, TIMESTAMP, TYPE, UID, sortable, unsortable};
+use crate::query::MultiValueMode;
 use crate::score::Scorer;
 use crate::script::SegmentScript;
 
@@ -35,7 +36,7 @@ enum Reader {
 
 /// Reader of the sort values of a segment's documents.
 pub(super) struct SortReader {
-    readers: Vec<(Reader, bool, Option<String>)>,
+    readers: Vec<(Reader, bool, Option<MultiValueMode>)>,
 }
 
 impl SortReader {
@@ -67,7 +68,7 @@ impl SortReader {
                     let filter = filter.map(|filter| filter.scorer(at, view, budget)).transpose()?;
                     reader = joined(reader, view, path, filter)?;
                 }
-                Ok((reader, spec.descending, spec.mode.clone()))
+                Ok((reader, spec.descending, spec.mode))
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(SortReader { readers })
@@ -83,31 +84,30 @@ impl SortReader {
                 Reader::Constant(value) => value.clone(),
                 Reader::Numbers { values, kind, missing } => {
                     let own = values.of(doc);
-                    let encoded = pick(own, *descending, mode.as_deref(), kind.is_floating()).unwrap_or(*missing);
+                    let encoded = pick(own, *descending, *mode, kind.is_floating()).unwrap_or(*missing);
                     match kind {
                         Kind::Float => SortValue::Single(unsortable(encoded) as f32),
                         Kind::Double => SortValue::Floating(unsortable(encoded)),
                         _ => SortValue::Whole(encoded),
                     }
                 }
-                Reader::Geo(values, geo) => {
-                    SortValue::Floating(geo.value(values.of(doc), *descending, mode.as_deref()))
+                Reader::Geo(values, geo) => SortValue::Floating(geo.value(values.of(doc), *descending, *mode)),
+                Reader::Terms(ordinals, missing) => {
+                    pick_term(ordinals, ordinals.of(doc), *descending, *mode).unwrap_or_else(|| missing.clone())
                 }
-                Reader::Terms(ordinals, missing) => pick_term(ordinals, ordinals.of(doc), *descending, mode.as_deref())
-                    .unwrap_or_else(|| missing.clone()),
                 Reader::NestedTerms(ordinals, own, missing) => {
                     let own = own.get(&doc).map_or(&[][..], Vec::as_slice);
-                    pick_term(ordinals, own, *descending, mode.as_deref()).unwrap_or_else(|| missing.clone())
+                    pick_term(ordinals, own, *descending, *mode).unwrap_or_else(|| missing.clone())
                 }
             })
             .collect()
     }
 }
 
-fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&str>) -> Option<SortValue> {
+fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<MultiValueMode>) -> Option<SortValue> {
     let last = match mode {
-        Some("max") => true,
-        Some("min") => false,
+        Some(MultiValueMode::Max) => true,
+        Some(MultiValueMode::Min) => false,
         // Strings have neither sum nor average.
         _ => descending,
     };
@@ -174,27 +174,20 @@ fn joined(
 }
 
 /// Selects one of several numbers by mode. Default: the minimum if ascending, the maximum if descending.
-fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) -> Option<i64> {
-    let sum = || {
-        if floating {
-            values.iter().map(|value| unsortable(*value)).sum::<f64>()
-        } else {
-            values.iter().map(|value| *value as f64).sum()
-        }
-    };
-    let encode = |number: f64| {
-        if floating { sortable(number) } else { number as i64 }
-    };
+fn pick(values: &[i64], descending: bool, mode: Option<MultiValueMode>, floating: bool) -> Option<i64> {
+    let decode = |value: &i64| if floating { unsortable(*value) } else { *value as f64 };
+    let mode = mode.unwrap_or(MultiValueMode::of_order(descending));
     match mode {
-        _ if values.is_empty() => None,
-        Some("min") => values.first().copied(),
-        Some("max") => values.last().copied(),
-        Some("sum") => Some(encode(sum())),
-        // Java's `Math.round` rounds half up.
-        Some("avg") if !floating => Some((sum() / values.len() as f64 + 0.5).floor() as i64),
-        Some("avg") => Some(encode(sum() / values.len() as f64)),
-        _ if descending => values.last().copied(),
-        _ => values.first().copied(),
+        MultiValueMode::Min => values.first().copied(),
+        MultiValueMode::Max => values.last().copied(),
+        MultiValueMode::Sum | MultiValueMode::Avg => {
+            let number = mode.select(values.iter().map(decode))?;
+            Some(match floating {
+                true => sortable(number),
+                // Java's `Math.round` rounds half up.
+                false => (number + 0.5).floor() as i64,
+            })
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Operation counters of a shard.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -32,6 +33,16 @@ impl Meter {
     }
 }
 
+/// Maximum number of groups of searches that are counted. Later groups are not.
+const MAX_GROUPS: usize = 1_000;
+
+/// Counters of searches.
+#[derive(Debug, Default)]
+pub(crate) struct SearchMeters {
+    pub(crate) query: Meter,
+    pub(crate) fetch: Meter,
+}
+
 /// Operation counters of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -41,8 +52,9 @@ pub(crate) struct Counters {
     pub(crate) found: Meter,
     /// Gets of documents that do not exist.
     pub(crate) missed: Meter,
-    pub(crate) query: Meter,
-    pub(crate) fetch: Meter,
+    pub(crate) search: SearchMeters,
+    /// Searches by the groups that they name.
+    pub(crate) groups: Mutex<BTreeMap<String, Arc<SearchMeters>>>,
     pub(crate) suggest: Meter,
     pub(crate) refresh: Meter,
     pub(crate) flush: Meter,
@@ -64,6 +76,20 @@ impl Counters {
     pub(crate) fn deleted(&self, type_name: &str, began: Instant) {
         self.deletion.add(began);
         self.add_type(type_name, 1);
+    }
+
+    /// Counts a step of a search, also for the groups that the search names.
+    pub(crate) fn searched(&self, groups: &[String], count: impl Fn(&SearchMeters)) {
+        count(&self.search);
+        if groups.is_empty() {
+            return;
+        }
+        let mut known = self.groups.lock();
+        for name in groups {
+            if known.len() < MAX_GROUPS || known.contains_key(name) {
+                count(known.entry(name.clone()).or_default());
+            }
+        }
     }
 
     fn add_type(&self, type_name: &str, kind: usize) {

@@ -34,7 +34,7 @@ mod view;
 pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, NO_WEIGHT, completion_key, completion_of, contexts_of};
-pub(crate) use counters::{Counters, Meter};
+pub(crate) use counters::{Counters, Meter, SearchMeters};
 pub(crate) use document::{ParsedDocument, read};
 pub(crate) use encoded::{Encoded, field_prefix};
 pub(crate) use mismatch::boosted_value;

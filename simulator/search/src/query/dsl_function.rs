@@ -13,8 +13,8 @@ use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::function::Decay;
 use crate::query::reader::{Form, Setting, float_of};
 use crate::query::{
-    Context, Function, FunctionSettings, GeoPoint, Modifier, Origin, Query, QueryField, QueryKind, ScoreFunction,
-    metres,
+    Context, Function, FunctionSettings, GeoPoint, Modifier, MultiValueMode, Origin, Query, QueryField, QueryKind,
+    ScoreFunction, metres,
 };
 use crate::script::Script;
 use crate::ties::java_hash;
@@ -277,11 +277,11 @@ const DECAY_SETTINGS: [&str; 4] = ["scale", "origin", "decay", "offset"];
 fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> {
     let malformed = || parsing_error(context, &format!("malformed score function score parameters [{shape}]"));
     // The last field counts.
-    let mut found = None;
+    let (mut found, mut mode) = (None, MultiValueMode::Min);
     for (name, settings) in value.as_object().into_iter().flatten() {
         match settings {
             Value::Object(settings) => found = Some((name, settings)),
-            _ if name == "multi_value_mode" => {}
+            _ if name == "multi_value_mode" => mode = MultiValueMode::parse(&mode_name(settings))?,
             _ => found = None,
         }
     }
@@ -363,6 +363,16 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
         shape,
         origin,
         offset,
+        mode,
         scale,
     })
+}
+
+/// Returns the name of a mode as its parser reads it.
+fn mode_name(value: &Value) -> String {
+    let text = match value {
+        Value::Array(_) => "[".to_owned(),
+        value => text_of(value),
+    };
+    text.to_uppercase()
 }

@@ -204,7 +204,9 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
 
 /// Message for a path without nested objects.
 fn not_nested(context: &Context<'_>, path: &str) -> String {
-    if context.mapping.is_nested(path) || context.mapping.field_names(&format!("{path}.*")).is_empty() {
+    let mapping = context.mapping;
+    let is_object = || mapping.exact_field(path).is_none() && !mapping.field_names(&format!("{path}.*")).is_empty();
+    if mapping.is_nested(path) || !is_object() {
         format!("[nested] failed to find nested object under path [{path}]")
     } else {
         format!("[nested] nested object under path [{path}] is not of nested type")

@@ -56,6 +56,23 @@ fn part(context: &Context<'_>, settings: &Settings, name: &str, key: &str, what:
     inner(found, other).map(Box::new)
 }
 
+/// Checks that span queries to be combined have the same field, as Lucene does.
+fn check_field<'a>(clauses: impl IntoIterator<Item = &'a SpanQuery>) -> Result<()> {
+    let mut names = clauses
+        .into_iter()
+        .filter_map(SpanQuery::field)
+        .map(|field| &field.name);
+    let first = names.next();
+    match names.all(|name| Some(name) == first) {
+        true => Ok(()),
+        false => Err(SearchError::new(
+            500,
+            "IllegalArgumentException",
+            "Clauses must have same field.",
+        )),
+    }
+}
+
 fn term(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let form = Form::of_any(
         "[span_term] query",
@@ -104,6 +121,7 @@ fn or(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     if clauses.is_empty() {
         return Err(parsing_error(context, "spanOr must include [clauses]"));
     }
+    check_field(&clauses)?;
     Ok(built(context, &settings, SpanQuery::Or(clauses)))
 }
 
@@ -123,11 +141,13 @@ fn near(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     if clauses.is_empty() {
         return Err(parsing_error(context, "span_near must include [clauses]"));
     }
+    let slop = settings
+        .int("slop")
+        .ok_or_else(|| parsing_error(context, "span_near must include [slop]"))?;
+    check_field(&clauses)?;
     let span = SpanQuery::Near {
         clauses,
-        slop: settings
-            .int("slop")
-            .ok_or_else(|| parsing_error(context, "span_near must include [slop]"))?,
+        slop,
         in_order: settings.flag("in_order").unwrap_or(true),
     };
     Ok(built(context, &settings, span))
@@ -170,6 +190,7 @@ fn not(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         let reason = "spanNot can either use [dist] or [pre] & [post] (or none)";
         return Err(parsing_error(context, reason));
     }
+    check_field([&*include, &*exclude])?;
     let around = |key: &str| u32::try_from(settings.int(key).or(both).unwrap_or(0)).unwrap_or(0);
     let span = SpanQuery::Not {
         include,

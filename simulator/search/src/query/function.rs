@@ -2,7 +2,7 @@
 //!
 //! Source: Elasticsearch 1.5's function score query.
 
-use crate::query::{GeoPoint, Query, QueryField, QueryKind};
+use crate::query::{GeoPoint, MultiValueMode, Query, QueryField, QueryKind};
 use crate::script::MappedScript;
 
 /// `modifier` of `field_value_factor`: applied to the value of the field.
@@ -103,6 +103,8 @@ pub(crate) enum Function {
         shape: Decay,
         origin: Origin,
         offset: f64,
+        /// Which of the distances of several values counts.
+        mode: MultiValueMode,
         /// Parameter of the shape, computed from scale and decay.
         scale: f64,
     },

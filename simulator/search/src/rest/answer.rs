@@ -238,8 +238,14 @@ pub(super) fn plugin_site(method: &Method, path: &str) -> Option<Response<Full<B
 }
 
 /// Error response to a JSONP request.
-pub(super) fn jsonp_disabled(callback: &str) -> Response<Full<Bytes>> {
-    let body = format!("{callback}({{\"error\":\"JSONP is disabled.\"}});");
+pub(super) fn jsonp_disabled(callback: &str, format: Format) -> Response<Full<Bytes>> {
+    let error = json!({"error": "JSONP is disabled."});
+    let error = match format {
+        Format { yaml: true, .. } => yaml_of(&error),
+        Format { pretty: true, .. } => pretty_of(&error),
+        _ => error.to_string(),
+    };
+    let body = format!("{callback}({error});");
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = StatusCode::FORBIDDEN;
     for _ in 0..2 {

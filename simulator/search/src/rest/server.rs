@@ -135,7 +135,7 @@ impl SearchServer {
             Err(error) => return error_response(&error),
         };
         if let Some(callback) = request.param("callback") {
-            return jsonp_disabled(callback);
+            return jsonp_disabled(callback, Format::of(&request));
         }
         if let Some(response) = plugin_site(&request.method, head.uri.path()) {
             return response;

@@ -93,16 +93,21 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
             shape,
             origin,
             offset,
+            mode,
             scale,
         } => {
-            let offset = java_number(*offset);
+            let (offset, mode) = (java_number(*offset), mode.name());
+            let listed = |mut distances: Vec<String>| {
+                distances.extend(distances.is_empty().then(|| "0.0".to_owned()));
+                distances.join(", ")
+            };
             let distance = match origin {
                 Origin::Number(origin) => {
-                    let distance = ready.number(doc, *floating).map(|number| {
+                    let distances = ready.numbers(doc, *floating).map(|number| {
                         let [number, origin] = [number, *origin].map(java_number);
                         format!("Math.max(Math.abs({number}(=doc value) - {origin}(=origin))) - {offset}(=offset), 0)")
                     });
-                    format!("MIN[{}]", distance.as_deref().unwrap_or("0.0"))
+                    format!("{mode}[{}]", listed(distances.collect()))
                 }
                 Origin::Point(origin) => {
                     let shown = |point: GeoPoint| format!("[{}, {}]", java_number(point.lat), java_number(point.lon));
@@ -110,7 +115,7 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
                         let (point, origin) = (shown(point), shown(*origin));
                         format!("Math.max(arcDistance({point}(=doc value),{origin}(=origin)) - {offset}(=offset), 0)")
                     });
-                    format!("MIN of: [{}]", distances.collect::<Vec<_>>().join(", "))
+                    format!("{mode} of: [{}]", listed(distances.collect()))
                 }
             };
             let (scale, negated) = (java_number(*scale), java_number(-scale));

@@ -54,27 +54,20 @@ impl SegmentFunction {
         })
     }
 
-    /// Number of a document in the function's field.
-    pub(super) fn number(&self, doc: u32, floating: bool) -> Option<f64> {
-        let encoded = self.values.as_ref()?.of(doc).first().copied()?;
-        Some(if floating { unsortable(encoded) } else { encoded as f64 })
+    /// Encoded values of a document in the function's field, in ascending order.
+    fn encoded(&self, doc: u32) -> &[i64] {
+        self.values.as_ref().map_or(&[], |values| values.of(doc))
     }
 
-    /// Distance of a document's value from an origin. Points count in metres, and the nearest one counts.
-    fn distance(&self, doc: u32, origin: Origin, floating: bool) -> Option<f64> {
-        match origin {
-            Origin::Number(origin) => Some((self.number(doc, floating)? - origin).abs()),
-            Origin::Point(origin) => self
-                .points(doc)
-                .map(|point| origin.distance(point))
-                .min_by(f64::total_cmp),
-        }
+    /// Numbers of a document in the function's field.
+    pub(super) fn numbers(&self, doc: u32, floating: bool) -> impl Iterator<Item = f64> {
+        let decode = move |encoded| if floating { unsortable(encoded) } else { encoded as f64 };
+        self.encoded(doc).iter().copied().map(decode)
     }
 
     /// Points of a document in the function's field.
     pub(super) fn points(&self, doc: u32) -> impl Iterator<Item = GeoPoint> {
-        let encoded = self.values.as_ref().map_or(&[][..], |values| values.of(doc));
-        encoded.iter().map(|encoded| GeoPoint::decode(*encoded))
+        self.encoded(doc).iter().map(|encoded| GeoPoint::decode(*encoded))
     }
 
     /// Reports a failure. Only the first one is kept.
@@ -91,7 +84,7 @@ impl SegmentFunction {
             Some(None) => return None,
             Some(Some(filter)) => (filter.seek(doc) == doc).then_some(())?,
         }
-        let number = |floating: bool| self.number(doc, floating);
+        let number = |floating: bool| self.numbers(doc, floating).next();
         let value = match &self.function {
             Function::One => 1.0,
             Function::Boost(factor) => f64::from(*factor),
@@ -121,19 +114,26 @@ impl SegmentFunction {
                 shape,
                 origin,
                 offset,
+                mode,
                 scale,
                 ..
-            } => match self.distance(doc, *origin, *floating) {
-                None => 1.0,
-                Some(distance) => {
-                    let distance = (distance - offset).max(0.0);
-                    match shape {
-                        Decay::Gauss => (0.5 * distance * distance / scale).exp(),
-                        Decay::Exp => (scale * distance).exp(),
-                        Decay::Linear => ((scale - distance) / scale).max(0.0),
+            } => {
+                let beyond = |distance: f64| (distance - offset).max(0.0);
+                // Points count in metres.
+                let distance = match origin {
+                    Origin::Number(origin) => {
+                        let distances = self.numbers(doc, *floating).map(|number| (number - origin).abs());
+                        mode.select(distances.map(beyond))
                     }
+                    Origin::Point(origin) => mode.select(self.points(doc).map(|point| beyond(origin.distance(point)))),
+                };
+                let distance = distance.unwrap_or(0.0);
+                match shape {
+                    Decay::Gauss => (0.5 * distance * distance / scale).exp(),
+                    Decay::Exp => (scale * distance).exp(),
+                    Decay::Linear => ((scale - distance) / scale).max(0.0),
                 }
-            },
+            }
             Function::Random { seed } => match self.segment.stored(doc) {
                 Ok(stored) => random(*seed, &format!("{}#{}", stored.type_name(), stored.id())),
                 Err(_) => 0.0,

@@ -30,6 +30,7 @@ mod request_errors;
 mod requests;
 mod routed;
 mod scripts;
+mod statistics;
 mod strictness;
 mod suggest;
 mod support;

@@ -41,6 +41,9 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 
 #[rstest]
 #[case::of_a_library(include_str!("../recorded/library.jsonl"), 150)]
+#[case::of_searches(include_str!("../recorded/searches.jsonl"), 90)]
+#[case::of_spans(include_str!("../recorded/spans.jsonl"), 20)]
+#[case::of_functions(include_str!("../recorded/functions.jsonl"), 15)]
 #[case::of_log_lines(include_str!("../recorded/lines.jsonl"), 120)]
 #[case::of_documents(include_str!("../recorded/documents.jsonl"), 150)]
 #[case::of_bulk_requests(include_str!("../recorded/bulk.jsonl"), 90)]
