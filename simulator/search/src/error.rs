@@ -64,6 +64,26 @@ impl SearchError {
         SearchError::new(500, "NullPointerException", "null")
     }
 
+    /// Returns the text of an exception and of its causes, with full class names.
+    pub(crate) fn qualified(&self) -> String {
+        let package = match self.kind {
+            "QueryParsingException" => "org.elasticsearch.index.query.",
+            "IndexMissingException" | "IndexClosedException" => "org.elasticsearch.indices.",
+            "RoutingMissingException" => "org.elasticsearch.action.",
+            "UncheckedExecutionException" => "org.elasticsearch.common.util.concurrent.",
+            "ParseException" | "TokenMgrError" => "org.apache.lucene.queryparser.classic.",
+            "JsonParseException" | "JsonEOFException" => "org.elasticsearch.common.jackson.core.",
+            "NumberFormatException" | "IllegalArgumentException" | "NullPointerException" => "java.lang.",
+            "TooManyClauses" => "org.apache.lucene.search.BooleanQuery$",
+            _ => "org.elasticsearch.",
+        };
+        // The causes of an exception of another library are not told.
+        let is_own = package.starts_with("org.elasticsearch.") && !package.contains(".common.");
+        let cause = self.cause.as_ref().filter(|_| is_own);
+        let cause = cause.map(|cause| format!("; {}", cause.qualified()));
+        format!("{package}{}: {}{}", self.kind, self.reason, cause.unwrap_or_default())
+    }
+
     /// Adds `cause` below the innermost cause.
     pub(crate) fn caused_by(mut self, cause: SearchError) -> SearchError {
         let mut innermost = &mut self.cause;

@@ -115,23 +115,6 @@ pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, type
     ))
 }
 
-/// Returns the text of an exception and of its causes, with full class names.
-fn qualified(error: &SearchError) -> String {
-    let package = match error.kind {
-        "QueryParsingException" => "org.elasticsearch.index.query.",
-        "ParseException" | "TokenMgrError" => "org.apache.lucene.queryparser.classic.",
-        "JsonParseException" | "JsonEOFException" => "org.elasticsearch.common.jackson.core.",
-        "NumberFormatException" | "IllegalArgumentException" | "NullPointerException" => "java.lang.",
-        "TooManyClauses" => "org.apache.lucene.search.BooleanQuery$",
-        _ => "org.elasticsearch.",
-    };
-    // The causes of an exception of another library are not told.
-    let is_own = package.starts_with("org.elasticsearch.") && !package.contains("jackson");
-    let cause = error.cause.as_ref().filter(|_| is_own);
-    let cause = cause.map(|cause| format!("; {}", qualified(cause)));
-    format!("{package}{}: {}{}", error.kind, error.reason, cause.unwrap_or_default())
-}
-
 /// `GET|POST [/index[/type]]/_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let expand = request.expand_or(Expand::MATCHED)?;
@@ -164,7 +147,7 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
             Ok(query) => json!({"index": index.name, "valid": true, "explanation": label(&query)}),
             Err(error) => {
                 valid = false;
-                json!({"index": index.name, "valid": false, "error": qualified(&parse_failure(&index.name, error))})
+                json!({"index": index.name, "valid": false, "error": parse_failure(&index.name, error).qualified()})
             }
         });
     }

@@ -433,10 +433,14 @@ impl Cluster {
 
 impl Documents for Cluster {
     fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>> {
-        let Some(index) = self.index(index) else {
-            return Ok(None);
-        };
-        let (_, shard) = index.shard_of(id, routing)?;
+        let name = index;
+        let index = self.single(name)?;
+        index.check_block(Block::Read)?;
+        let routing = self.index_routing(name, routing)?;
+        if routing.is_none() && index.mapping().needs_routing(type_name) {
+            return Err(SearchError::routing_missing(&index.name, type_name, id));
+        }
+        let (_, shard) = index.shard_of(id, routing.as_deref())?;
         shard
             .get(type_name, id)?
             .map(|(_, stored)| crate::json::value(stored.source()))

@@ -16,6 +16,9 @@ use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, 
 /// Access to documents to which a query refers.
 pub(crate) trait Documents {
     /// Returns the source of a document, if it exists.
+    ///
+    /// # Errors
+    /// A missing or closed index, or a type whose documents need a routing value.
     fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>>;
 
     /// Returns whether names of indices and aliases, and patterns of them, include an index. None includes all.

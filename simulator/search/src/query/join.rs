@@ -237,10 +237,18 @@ pub(super) fn has_child(
         let reason = format!("{shown}No mapping for for type [{child_type}]");
         return Err(parsing_error(context, &reason));
     }
-    let parent_type = context
-        .mapping
-        .parent_type(&child_type)
-        .ok_or_else(|| parsing_error(context, &format!("[{name}] _parent field not configured")))?;
+    let without_parent = || {
+        let shown = if is_top || kind == "filter" {
+            ""
+        } else {
+            "[has_child]  "
+        };
+        parsing_error(
+            context,
+            &format!("{shown}Type [{child_type}] does not have parent mapping"),
+        )
+    };
+    let parent_type = context.mapping.parent_type(&child_type).ok_or_else(without_parent)?;
     // The inner query has the boost of the outer one.
     let boost = settings.boost();
     let query = query.boosted(boost).filtered(context.of_type(&child_type));
