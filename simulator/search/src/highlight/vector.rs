@@ -12,8 +12,8 @@ use crate::highlight::token::{Token, Units, tokens_of_values};
 use crate::index::View;
 use crate::query::SpanQuery;
 
-/// Minimum size of a fragment.
-const MIN_FRAGMENT_SIZE: i32 = 18;
+/// How often the offset of a match must fit into a fragment.
+const OFFSETS_IN_FRAGMENT: usize = 3;
 /// Maximum number of combinations of alternatives in one phrase.
 const MAX_COMBINATIONS: usize = 256;
 
@@ -198,11 +198,15 @@ fn merged(mut all: Vec<Match>) -> Vec<Match> {
 /// Creates fragments of one size around the matches.
 fn fragments_around(matches: Vec<Match>, settings: &Settings) -> Result<Vec<Fragment>> {
     let size = settings.fragment_size;
-    if size < MIN_FRAGMENT_SIZE {
-        let reason = format!("fragCharSize({size}) is too small. It must be {MIN_FRAGMENT_SIZE} or higher.");
-        return Err(SearchError::argument(reason));
-    }
-    let size = usize::try_from(size).unwrap_or(0);
+    let least = settings.fragment_offset.saturating_mul(OFFSETS_IN_FRAGMENT).max(1);
+    let size = usize::try_from(size)
+        .ok()
+        .filter(|size| *size >= least)
+        .ok_or_else(|| {
+            SearchError::argument(format!(
+                "fragCharSize({size}) is too small. It must be {least} or higher."
+            ))
+        })?;
     let accepted = |own: &Match, length: usize| own.parts.len() <= 1 || length <= size;
     let mut fragments = Vec::new();
     let mut start = 0;

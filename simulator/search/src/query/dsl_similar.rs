@@ -10,6 +10,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
 use crate::json::{Token, Tokens};
+use crate::mapping::{Indexing, Kind};
 use crate::query::dsl_parts::{number, parsing_error, text_of};
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
@@ -67,8 +68,7 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
     Ok(Some(match name {
         "more_like_this" | "moreLikeThis" | "mlt" => {
             let (settings, docs) = read_like_this(context, tokens, &like_this("[mlt] query"))?;
-            let fields = settings.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
-            let query = more_like_this(context, fields, &settings, &docs)?;
+            let query = more_like_this(context, settings.get("fields").map(names), &settings, &docs)?;
             settings.named(context, query)
         }
         "more_like_this_field" | "moreLikeThisField" | "mlt_field" => {
@@ -76,7 +76,7 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
             tokens.advance();
             let (settings, docs) = read_like_this(context, tokens, &like_this("[mlt_field] query"))?;
             tokens.advance();
-            let query = more_like_this(context, vec![field.to_owned()], &settings, &docs)?;
+            let query = more_like_this(context, Some(vec![field.to_owned()]), &settings, &docs)?;
             settings.named(context, query)
         }
         "common" => common(context, tokens)?,
@@ -163,12 +163,24 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], settings: &Settings
     .boosted(settings.boost()))
 }
 
+/// A document that `more_like_this` compares with.
+struct LikedDocument<'a> {
+    index: String,
+    type_name: Option<String>,
+    id: String,
+    /// The document itself, if it is not a stored one.
+    own: Option<&'a Value>,
+}
+
+/// Without names of fields, texts are compared with `_all`, and documents by each of their fields.
 fn more_like_this(
     context: &Context<'_>,
-    mut fields: Vec<String>,
+    named: Option<Vec<String>>,
     settings: &Settings,
     docs: &[Value],
 ) -> Result<Query> {
+    let of_any_name = named.is_none().then(|| context.mapping.field_names("*"));
+    let mut fields = named.unwrap_or_else(|| vec!["_all".to_owned()]);
     let whole = |key: &str, default: u32| {
         let number = settings.int(key).map(u32::try_from);
         number.map_or(default, |number| number.unwrap_or(0))
@@ -190,12 +202,26 @@ fn more_like_this(
     let texts: Vec<String> = settings.text("like_text").into_iter().collect();
     let mut documents = Vec::new();
     for id in settings.get("ids").and_then(Value::as_array).into_iter().flatten() {
-        documents.push((context.index.to_owned(), None, text_of(id)));
+        documents.push(LikedDocument {
+            index: context.index.to_owned(),
+            type_name: None,
+            id: text_of(id),
+            own: None,
+        });
     }
     for doc in docs {
         let text = |key: &str| doc.get(key).map(text_of);
-        let index = text("_index").unwrap_or_else(|| context.index.to_owned());
-        documents.push((index, text("_type"), text("_id").unwrap_or_default()));
+        documents.push(LikedDocument {
+            index: text("_index").unwrap_or_else(|| context.index.to_owned()),
+            type_name: text("_type"),
+            id: text("_id").unwrap_or_default(),
+            own: doc.get("doc").filter(|own| own.is_object()),
+        });
+        if doc.get("_id").is_some() && doc.get("doc").is_some() {
+            return Err(SearchError::parse(
+                "Either \"id\" or \"doc\" can be specified, but not both!",
+            ));
+        }
     }
     if texts.is_empty() && documents.is_empty() {
         return Err(parsing_error(
@@ -237,29 +263,43 @@ fn more_like_this(
         None => None,
     };
     let all_types = context.type_names();
-    let is_ambiguous = |type_name: &Option<String>| type_name.is_none() && all_types.len() > 1;
-    if let Some((index, _, id)) = documents.iter().find(|(_, type_name, _)| is_ambiguous(type_name)) {
+    let is_ambiguous = |document: &&LikedDocument<'_>| document.type_name.is_none() && all_types.len() > 1;
+    if let Some(LikedDocument { index, id, .. }) = documents.iter().find(is_ambiguous) {
         let reason = format!("ambiguous type for item with id: {id} and index: {index}");
         return Err(parsing_error(context, &reason));
     }
     let mut sources = Vec::new();
-    for (index, type_name, id) in &documents {
+    for LikedDocument {
+        index,
+        type_name,
+        id,
+        own,
+    } in &documents
+    {
         let types: Vec<&str> = match type_name {
             Some(type_name) => vec![type_name],
             None => all_types.clone(),
         };
         for type_name in types {
-            let source = context
-                .documents
-                .map(|documents| documents.source(index, type_name, id, None));
-            sources.extend(source.transpose()?.flatten());
+            // A document that cannot be read is like no other.
+            let stored = || context.documents?.source(index, type_name, id, None).ok()?;
+            let source = own.cloned().or_else(stored);
+            sources.extend(source.map(|source| (type_name, source)));
         }
     }
     let mut of_documents = Vec::new();
-    for field in &fields {
+    let has_terms = |field: &&String| {
+        let field = context.mapping.exact_field(field).map(|field| &field.field_type);
+        field.is_some_and(|field| field.kind == Kind::String && field.indexing != Indexing::No)
+    };
+    let of_any_name = of_any_name
+        .as_ref()
+        .map(|names| names.iter().filter(has_terms).collect());
+    for field in of_any_name.unwrap_or_else(|| fields.iter().collect::<Vec<_>>()) {
         let mut counts = BTreeMap::new();
-        for source in &sources {
-            let texts = extract(source, field).into_iter().filter_map(Value::as_str);
+        for (type_name, source) in &sources {
+            let path = context.mapping.source_path(type_name, field);
+            let texts = extract(source, path).into_iter().filter_map(Value::as_str);
             texts.into_iter().for_each(|text| count(field, text, &mut counts));
         }
         if !counts.is_empty() {
@@ -290,7 +330,8 @@ fn more_like_this(
     if documents.is_empty() || settings.flag("include").unwrap_or(false) {
         return Ok(similar);
     }
-    let liked = documents.iter().map(|(_, type_name, id)| {
+    let stored = documents.iter().filter(|document| document.own.is_none());
+    let liked = stored.map(|LikedDocument { type_name, id, .. }| {
         let types = type_name.iter().cloned().collect::<Vec<_>>();
         (Occur::MustNot, ids_of_types(context, &types, std::slice::from_ref(id)))
     });
