@@ -112,6 +112,17 @@ fn prepare<'a>(
     })
 }
 
+/// Checks that a type is mapped or may be, and returns whether it is.
+fn check_type(index: &Index, type_name: &str) -> Result<bool> {
+    let is_mapped = index.mapping().type_mapping(type_name).is_some();
+    if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
+        let reason = "trying to auto create mapping, but dynamic mapping is disabled";
+        let reason = format!("[{}] type[[{type_name}, {reason}]] missing", index.name);
+        return Err(SearchError::new(404, "TypeMissingException", reason));
+    }
+    Ok(is_mapped)
+}
+
 /// Parses the source of a document.
 fn parsed(source: &[u8]) -> Result<Map<String, Value>> {
     if source.iter().all(u8::is_ascii_whitespace) {
@@ -157,18 +168,7 @@ impl Prepared<'_> {
                 "id is too long, must be no longer than {MAX_ID_BYTES} bytes"
             )));
         }
-        let is_mapped = index.mapping().type_mapping(type_name).is_some();
-        if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
-            return Err(SearchError::new(
-                404,
-                "TypeMissingException",
-                format!(
-                    "[{}] type[[{type_name}, trying to auto create mapping, but dynamic mapping is disabled]] missing",
-                    index.name
-                ),
-            ));
-        }
-        Ok(is_mapped)
+        check_type(index, type_name)
     }
 
     /// Writes the document. An invalid document of a new type maps the type, with what comes before the error.
@@ -238,6 +238,7 @@ pub(crate) fn delete_document(
     // A deletion creates the type, as a write does.
     if type_name != "_default_" {
         check_type_name(type_name)?;
+        check_type(&index, type_name)?;
     }
     let now = (shared.cluster.options.ticks)();
     let everywhere = routing.is_none() && index.mapping().needs_routing(type_name);

@@ -41,7 +41,8 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 
 #[rstest]
 #[case::of_a_library(include_str!("../recorded/library.jsonl"), 150)]
-#[case::of_searches(include_str!("../recorded/searches.jsonl"), 290)]
+#[case::of_searches(include_str!("../recorded/searches.jsonl"), 360)]
+#[case::of_analyzers(include_str!("../recorded/analyzers.jsonl"), 45)]
 #[case::of_spans(include_str!("../recorded/spans.jsonl"), 20)]
 #[case::of_functions(include_str!("../recorded/functions.jsonl"), 15)]
 #[case::of_log_lines(include_str!("../recorded/lines.jsonl"), 120)]
@@ -53,7 +54,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_counts(include_str!("../recorded/counts.jsonl"), 200)]
 #[case::of_several_searches(include_str!("../recorded/several.jsonl"), 250)]
 #[case::of_suggestions(include_str!("../recorded/suggestions.jsonl"), 180)]
-#[case::of_deletions(include_str!("../recorded/deletions.jsonl"), 90)]
+#[case::of_deletions(include_str!("../recorded/deletions.jsonl"), 100)]
 #[case::of_similar_documents(include_str!("../recorded/similar.jsonl"), 120)]
 #[case::of_templates(include_str!("../recorded/templates.jsonl"), 180)]
 #[case::of_term_vectors(include_str!("../recorded/vectors.jsonl"), 140)]
