@@ -35,6 +35,7 @@ use crate::mapping::{DataUse, FieldData, Kind, truth};
 use crate::query::Context;
 use crate::script::Script;
 
+pub(crate) use metrics::check_percents;
 pub(crate) use parse::parse;
 
 /// The matching documents of a segment, in order, with their scores if those are needed.

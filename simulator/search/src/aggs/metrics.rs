@@ -142,6 +142,23 @@ fn numbers(aggregation: &Aggregation, key: &str) -> Option<Vec<f64>> {
     Some(numbers)
 }
 
+/// Checks the percentages of percentiles, which Elasticsearch does when it writes the response.
+///
+/// # Errors
+/// One below 0 or above 100.
+pub(crate) fn check_percents(aggregations: &[Aggregation]) -> Result<()> {
+    for aggregation in aggregations {
+        let percents = (aggregation.kind == "percentiles").then(|| numbers(aggregation, "percents"));
+        let mut percents = percents.flatten().into_iter().flatten();
+        if let Some(wrong) = percents.find(|percent| !(0.0..=100.0).contains(percent)) {
+            let reason = format!("q should be in [0,1], got {}", java_number(wrong / 100.0));
+            return Err(SearchError::new(500, "IllegalArgumentException", reason));
+        }
+        check_percents(&aggregation.sub_aggregations)?;
+    }
+    Ok(())
+}
+
 fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, formatter: &ValueFormatter) -> Value {
     let wanted = numbers(aggregation, "percents").unwrap_or_else(|| vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0]);
     values.sort_by(f64::total_cmp);
@@ -150,11 +167,8 @@ fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, formatter: &Valu
         let (low, high) = (values.get(place.floor() as usize)?, values.get(place.ceil() as usize)?);
         Some(low + (high - low) * place.fract())
     };
-    by_key(
-        aggregation,
-        wanted.into_iter().map(|percent| (percent, at(percent))).collect(),
-        formatter,
-    )
+    let found = wanted.into_iter().map(|percent| (percent, at(percent))).collect();
+    by_key(aggregation, found, formatter)
 }
 
 /// Returns the percentage of the values below each wanted value.

@@ -213,7 +213,10 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         Ok((None, None))
     };
     match aggregated {
-        Ok(aggregated) => (outcome.aggregations, outcome.facets) = aggregated,
+        Ok(aggregated) => {
+            aggs::check_percents(request.aggregations.as_deref().unwrap_or_default())?;
+            (outcome.aggregations, outcome.facets) = aggregated;
+        }
         Err(error) if request.budget.is_exceeded() => return Err(error),
         Err(error) if error.kind == aggs::REDUCE => return Err(request.search_type.reduce(outcome.shards, error)),
         // An error during the collection of documents is a failure of every shard.

@@ -7,6 +7,7 @@ use crate::json::{Token, Tokens};
 use crate::query::dsl_leaf::multi_term;
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings};
+use crate::query::text::exact;
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
 const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
@@ -81,9 +82,14 @@ fn term(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let (field, settings) = field_settings(context, tokens, &form)?;
     // Elasticsearch takes it for a `term` query here.
     let missing = || parsing_error(context, "No value specified for term query");
+    let text = settings.get("value").map(text_of).ok_or_else(missing)?;
+    if let Some(mapped) = context.mapped(field) {
+        // A field of numbers refuses a text that is none.
+        exact(context, mapped, &text)?;
+    }
     let span = SpanQuery::Term {
         field: context.field(field),
-        text: settings.get("value").map(text_of).ok_or_else(missing)?,
+        text,
     };
     Ok(built(context, &settings, span))
 }

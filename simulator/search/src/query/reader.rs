@@ -275,8 +275,8 @@ pub(super) fn value_of(tokens: &Tokens<'_>) -> Option<Value> {
     }
 }
 
-/// Reads the field of a query for one field, and its settings: those of an object, or a value. Reads on to the end of
-/// the field. Elasticsearch's parser leaves other fields to the surrounding query.
+/// Reads the field of a query for one field, and its settings: those of an object, or a value, as a text. Reads on to
+/// the end of the field. Elasticsearch's parser leaves other fields to the surrounding query.
 pub(super) fn field_settings<'a>(
     context: &Context<'_>,
     tokens: &mut Tokens<'a>,
@@ -285,8 +285,10 @@ pub(super) fn field_settings<'a>(
     let field = field_of(context, tokens, form.name)?;
     let settings = match tokens.advance() {
         Token::Object => form.read(context, tokens)?,
-        // Elasticsearch takes null for its text here.
-        _ => Settings::of_value("value", Some(value_of(tokens).unwrap_or_else(|| "null".into()))),
+        _ => {
+            let text = value_of(tokens).map_or_else(|| "null".to_owned(), |value| text_of(&value));
+            Settings::of_value("value", Some(text.into()))
+        }
     };
     tokens.advance();
     Ok((field, settings))

@@ -39,20 +39,20 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
 
 /// Builds the query for one exact value of a mapped field. For a date field, a number is in milliseconds since 1970.
 pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -> Result<Query> {
-    match millis_of(field, value) {
-        Some(millis) => Ok(QueryKind::Range {
+    match encoded(field, value) {
+        Some(number) => Ok(QueryKind::Range {
             field: QueryField::of_terms(field),
-            range: NumericRange::only(Kind::Date, millis),
+            range: NumericRange::only(field.field_type.kind, number),
         }
         .into()),
         None => exact(context, field, &text_for(Some(field), value)),
     }
 }
 
-/// Converts a number to the time of a date field.
-fn millis_of(field: &Field, value: &Value) -> Option<i64> {
-    let number = value.as_number().filter(|_| field.field_type.kind == Kind::Date)?;
-    json::whole(number)
+/// Converts a number to the time of a date field, or to the address of a field of addresses.
+fn encoded(field: &Field, value: &Value) -> Option<i64> {
+    let is_encoded = matches!(field.field_type.kind, Kind::Date | Kind::Ip);
+    json::whole(value.as_number().filter(|_| is_encoded)?)
 }
 
 /// Creates the range between two bounds of a date field, as [`bounded`] does.
@@ -64,7 +64,7 @@ pub(super) fn date_range(
     read: impl Fn(&str, Fill) -> Result<i64>,
 ) -> Result<NumericRange> {
     bounded(Kind::Date, lower, upper, above, |value, fill| {
-        match millis_of(field, value) {
+        match encoded(field, value) {
             Some(millis) => Ok(millis),
             None => read(&text_of(value), fill),
         }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::support::{Backend, ask, index_of};
 
 #[rstest]
-#[case(json!({"term": {"n": 2.0}}), &["2"])]
-#[case(json!({"term": {"n": 2.7}}), &["2"])]
+#[case(json!({"term": {"n": {"value": 2.0}}}), &["2"])]
+#[case(json!({"filtered": {"filter": {"term": {"n": 2.7}}}}), &["2"])]
 #[case(json!({"terms": {"n": [1.5, 3]}}), &["1", "3"])]
 #[case(json!({"range": {"n": {"gt": 1.5}}}), &["2", "3"])]
 #[case(json!({"match": {"n": 2.0}}), &["2"])]
@@ -29,7 +29,8 @@ async fn a_number_is_truncated_for_an_integer_field(#[case] query: Value, #[case
 }
 
 #[rstest]
-#[case(json!({"term": {"t": 2015}}), &["2"])]
+#[case(json!({"term": {"t": {"value": 2015}}}), &["2"])]
+#[case::read_as_a_text(json!({"term": {"t": 2015}}), &["1"])]
 #[case(json!({"term": {"t": "2015"}}), &["1"])]
 #[case(json!({"terms": {"t": [2015, "2015"]}}), &["1", "2"])]
 #[case(json!({"match": {"t": 2015}}), &["2"])]
