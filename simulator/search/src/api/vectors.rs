@@ -397,7 +397,7 @@ impl Vector<'_> {
                 }
                 terms.entry(token.text.to_owned()).or_default().push(entry.into());
             });
-            position += end;
+            position += end + self.field.field_type.gap;
             // There is a gap of one character between values.
             offset += text.encode_utf16().count() + 1;
         }

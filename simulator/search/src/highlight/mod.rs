@@ -233,10 +233,10 @@ fn of_field(
                     .filter(|field| field.field_type.has_offsets_in_vectors())
                     .collect(),
             };
-            let analyzers = fields.into_iter();
-            let analyzers = analyzers.map(|field| Ok((&field.index_analyzer, clauses_of(&field.name)?)));
-            let analyzers = analyzers.collect::<Result<Vec<_>>>()?;
-            vector::fragments(highlighting.view, &values, &analyzers, settings).map_err(|error| failed(name, error))
+            let fields = fields.into_iter();
+            let fields = fields.map(|field| Ok((field, clauses_of(&field.name)?)));
+            let fields = fields.collect::<Result<Vec<_>>>()?;
+            vector::fragments(highlighting.view, &values, &fields, settings).map_err(|error| failed(name, error))
         }
         Highlighter::Plain => {
             settings.check_tags()?;

@@ -62,7 +62,7 @@ pub(super) fn passages(
     }
     let text_length = length.saturating_sub(1) as f32;
     let mut terms: Vec<(String, Vec<Token>)> = Vec::new();
-    for token in tokens_of_values(analyzer, values) {
+    for token in tokens_of_values(analyzer, 0, values) {
         if !clauses.iter().any(|clause| clause.kind.accepts(&token.text)) {
             continue;
         }

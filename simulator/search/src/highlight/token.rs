@@ -71,12 +71,13 @@ pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
     found
 }
 
-/// Returns the tokens of the values of a field, as of one text in which one unit separates the values.
-pub(super) fn tokens_of_values(analyzer: &Analyzer, values: &[String]) -> Vec<Token> {
+/// Returns the tokens of the values of a field, as of one text in which one unit separates the values. `gap` is the
+/// number of positions between values.
+pub(super) fn tokens_of_values(analyzer: &Analyzer, gap: u32, values: &[String]) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut length = 0;
     for value in values {
-        let base = found.last().map_or(0, |token| token.position + 1);
+        let base = found.last().map_or(0, |token| token.position + 1 + gap);
         found.extend(tokens(analyzer, value).into_iter().map(|token| Token {
             position: base + token.position,
             start: length + token.start,

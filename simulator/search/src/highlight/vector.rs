@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::highlight::clause::{Clause, ClauseKind, PhraseTerm};
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
 use crate::index::View;
+use crate::mapping::Field;
 use crate::query::SpanQuery;
 
 /// How often the offset of a match must fit into a fragment.
@@ -292,14 +292,14 @@ impl Text<'_> {
     }
 }
 
-/// Returns the best fragments of the values of a field. `analyzers` are those of the matched fields, with the clauses.
+/// Returns the best fragments of the values of a field. `fields` are the matched ones, with their clauses.
 ///
 /// # Errors
 /// A size or a number of fragments that is too small; a list of tags without any.
 pub(super) fn fragments(
     view: &View,
     values: &[String],
-    analyzers: &[(&Analyzer, Vec<Clause>)],
+    fields: &[(&Field, Vec<Clause>)],
     settings: &Settings,
 ) -> Result<Vec<String>> {
     let mut all = Vec::new();
@@ -315,12 +315,12 @@ pub(super) fn fragments(
             value_ranges.push((start, end));
         }
     }
-    for (analyzer, clauses) in analyzers {
-        let tokens = tokens_of_values(analyzer, values);
+    for (field, clauses) in fields {
+        let tokens = tokens_of_values(&field.index_analyzer, field.field_type.gap, values);
         let phrases = phrases(view, clauses, &tokens)?;
         all.extend(matches(&phrases, &tokens, settings.phrase_limit));
     }
-    let all = if analyzers.len() > 1 { merged(all) } else { all };
+    let all = if fields.len() > 1 { merged(all) } else { all };
     let mut fragments = match (settings.fragments, all.is_empty()) {
         (0, false) => vec![Fragment {
             start: 0,

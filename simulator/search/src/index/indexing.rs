@@ -80,7 +80,12 @@ impl DocumentParser<'_> {
                         text,
                         kind.norms,
                         kind.boost * self.boost.unwrap_or(1.0),
-                    )
+                    )?;
+                    if kind.gap > 0 {
+                        let state = self.doc.states.entry(field.ordinal).or_default();
+                        state.position = state.position.saturating_add(kind.gap);
+                    }
+                    Ok(())
                 }
             }
             Kind::Boolean => {
@@ -168,12 +173,12 @@ impl DocumentParser<'_> {
         });
         let kind = &field.field_type;
         let boost = kind.boost * self.boost.unwrap_or(1.0);
-        for (ordinal, norms, boost) in [(field.ordinal, kind.norms, boost), (ALL, true, 1.0)] {
+        for (ordinal, norms, boost, gap) in [(field.ordinal, kind.norms, boost, kind.gap), (ALL, true, 1.0, 0)] {
             let state = states.entry(ordinal).or_default();
             state.norms = norms;
             state.boost *= boost;
             state.length += length;
-            state.position = state.position.saturating_add(end);
+            state.position = state.position.saturating_add(end).saturating_add(gap);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Kind;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
-use crate::json::{java_text, number_of};
+use crate::json::{self, java_text, number_of};
 use crate::sizes::{byte_size, size};
 
 /// Returns the name of the type in the definition of a field.
@@ -79,6 +79,8 @@ pub(crate) struct FieldType {
     pub(crate) null_value: Option<Value>,
     /// Maximum length of an indexed string, in characters.
     pub(crate) ignore_above: Option<usize>,
+    /// Number of positions between two values (`position_offset_gap`).
+    pub(crate) gap: u32,
     /// Whether malformed values are ignored.
     pub(crate) ignore_malformed: bool,
     /// Whether `fields` can return the field even if `_source` is disabled.
@@ -111,6 +113,7 @@ impl FieldType {
             norms: kind == Kind::String,
             null_value: None,
             ignore_above: None,
+            gap: 0,
             ignore_malformed: false,
             store: false,
             boost: 1.0,
@@ -185,6 +188,10 @@ impl FieldType {
                 "include_in_all" => field.include_in_all = truth(value),
                 "null_value" => field.null_value = Some(value.clone()),
                 "ignore_above" => field.ignore_above = value.as_u64().and_then(|max| usize::try_from(max).ok()),
+                "position_offset_gap" => {
+                    let gap = json::integer(value).map(u32::try_from);
+                    field.gap = gap.and_then(Result::ok).unwrap_or(0);
+                }
                 "ignore_malformed" => field.ignore_malformed = truth(value),
                 "store" => field.store = truth(value),
                 "boost" => {
@@ -309,11 +316,10 @@ impl FieldType {
 
     /// Returns whether quoted texts have an analyzer, but others have none. Elasticsearch fails to write that.
     pub(super) fn analyzes_quotes_only(&self) -> bool {
-        let gap = self.setting("position_offset_gap").and_then(Value::as_i64);
         self.quote_analyzer.is_some()
             && self.search_analyzer.is_none()
             && self.indexing == Indexing::Analyzed
-            && gap.is_none_or(|gap| gap <= 0)
+            && self.gap == 0
     }
 
     /// Returns whether term vectors are stored.

@@ -4,7 +4,7 @@ use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
-use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
+use crate::query::{Context, FrequencyQuery, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
 
 /// Parses a query string for the index of `context`.
@@ -220,6 +220,29 @@ impl Builder<'_> {
     }
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
+        let query = self.plain_term(name, term)?;
+        let is_pattern = matches!(term.kind, TermKind::Wildcard | TermKind::Prefix | TermKind::Regexp);
+        Ok(query.map(|query| match (self.settings.rewrite, query) {
+            (
+                Some(rewrite),
+                Query {
+                    kind: QueryKind::MultiTerm { field, matcher },
+                    boost,
+                },
+            ) if is_pattern => {
+                let kind = FrequencyQuery::Rewritten {
+                    field,
+                    matcher,
+                    rewrite,
+                };
+                Query::from(QueryKind::ByFrequency(kind)).boosted(boost)
+            }
+            (_, query) => query,
+        }))
+    }
+
+    /// Builds the query of a term, whose patterns do not count in scores.
+    fn plain_term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let multi = |matcher: Matcher| Ok(Some(super::text::matching(self.context, name, matcher)));
         match (term.kind, &term.fuzzy) {
             // The index has no terms of these.

@@ -169,7 +169,7 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
         let unknown = |_| parsing_error(context, &format!("[query_string] time_zone [{zone}] is unknown"));
         parsed.time_zone = TimeZone::parse(&zone).map_err(unknown)?.offset_at(context.now);
     }
-    rewrite_of(settings.get("rewrite"))?;
+    parsed.rewrite = rewrite_of(settings.get("rewrite"))?;
     rewrite_of(settings.get("fuzzy_rewrite"))?;
     let text = settings
         .text("query")

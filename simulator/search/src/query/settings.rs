@@ -1,6 +1,6 @@
 //! Settings of a query string.
 
-use super::Occur;
+use super::{Occur, Rewrite};
 
 /// Default operator between clauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub(crate) struct StringSettings {
     pub(crate) use_dis_max: bool,
     pub(crate) tie_breaker: f32,
     pub(crate) time_zone: i64,
+    /// How patterns count in scores. Default: not.
+    pub(crate) rewrite: Option<Rewrite>,
 }
 
 impl Default for StringSettings {
@@ -74,6 +76,7 @@ impl Default for StringSettings {
             use_dis_max: true,
             tie_breaker: 0.0,
             time_zone: 0,
+            rewrite: None,
         }
     }
 }
