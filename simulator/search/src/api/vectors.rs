@@ -397,7 +397,7 @@ impl Vector<'_> {
                 }
                 terms.entry(token.text.to_owned()).or_default().push(entry.into());
             });
-            position += end + self.field.field_type.gap;
+            position = self.field.field_type.after_gap(position + end);
             // There is a gap of one character between values.
             offset += text.encode_utf16().count() + 1;
         }

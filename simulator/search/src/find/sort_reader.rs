@@ -182,10 +182,11 @@ fn pick(values: &[i64], descending: bool, mode: Option<MultiValueMode>, floating
         MultiValueMode::Max => values.last().copied(),
         MultiValueMode::Sum | MultiValueMode::Avg => {
             let number = mode.select(values.iter().map(decode))?;
-            Some(match floating {
-                true => sortable(number),
+            Some(match mode {
+                _ if floating => sortable(number),
                 // Java's `Math.round` rounds half up.
-                false => (number + 0.5).floor() as i64,
+                MultiValueMode::Avg => (number + 0.5).floor() as i64,
+                _ => number as i64,
             })
         }
     }

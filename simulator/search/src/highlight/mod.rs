@@ -223,7 +223,7 @@ fn of_field(
     let clauses_of = |field: &str| clauses(&query, &rewriter, Some(field).filter(|_| settings.match_field));
     let analyzer = &field.index_analyzer;
     match highlighter {
-        Highlighter::Postings => postings::passages(&values, analyzer, &clauses_of(&field.name)?, settings),
+        Highlighter::Postings => postings::passages(&values, field, &clauses_of(&field.name)?, settings),
         Highlighter::Vector => {
             let mapping = highlighting.context.mapping;
             let matched = settings.matched_fields.iter().filter_map(|name| mapping.field(name));

@@ -4,11 +4,11 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::highlight::clause::Clause;
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
+use crate::mapping::Field;
 
 /// Length of an average passage, for the BM25 norm.
 const PIVOT: f32 = 87.0;
@@ -29,7 +29,7 @@ struct Passage {
 /// A negative number of fragments; a list of tags without any.
 pub(super) fn passages(
     values: &[String],
-    analyzer: &Analyzer,
+    field: &Field,
     clauses: &[Clause],
     settings: &Settings,
 ) -> Result<Vec<String>> {
@@ -62,7 +62,7 @@ pub(super) fn passages(
     }
     let text_length = length.saturating_sub(1) as f32;
     let mut terms: Vec<(String, Vec<Token>)> = Vec::new();
-    for token in tokens_of_values(analyzer, 0, values) {
+    for token in tokens_of_values(field, values) {
         if !clauses.iter().any(|clause| clause.kind.accepts(&token.text)) {
             continue;
         }

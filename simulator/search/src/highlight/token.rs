@@ -3,6 +3,7 @@
 use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::highlight::clause::{Clause, ClauseKind};
+use crate::mapping::Field;
 use crate::query::{SpanQuery, TermTest};
 use crate::score::{Span, ordered, unordered};
 
@@ -71,14 +72,14 @@ pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
     found
 }
 
-/// Returns the tokens of the values of a field, as of one text in which one unit separates the values. `gap` is the
-/// number of positions between values.
-pub(super) fn tokens_of_values(analyzer: &Analyzer, gap: u32, values: &[String]) -> Vec<Token> {
+/// Returns the tokens of the values of a field, as of one text in which one unit separates the values.
+pub(super) fn tokens_of_values(field: &Field, values: &[String]) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut length = 0;
     for value in values {
-        let base = found.last().map_or(0, |token| token.position + 1 + gap);
-        found.extend(tokens(analyzer, value).into_iter().map(|token| Token {
+        let base = found.last();
+        let base = base.map_or(0, |token| field.field_type.after_gap(token.position + 1));
+        found.extend(tokens(&field.index_analyzer, value).into_iter().map(|token| Token {
             position: base + token.position,
             start: length + token.start,
             end: length + token.end,

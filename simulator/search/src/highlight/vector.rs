@@ -316,7 +316,7 @@ pub(super) fn fragments(
         }
     }
     for (field, clauses) in fields {
-        let tokens = tokens_of_values(&field.index_analyzer, field.field_type.gap, values);
+        let tokens = tokens_of_values(field, values);
         let phrases = phrases(view, clauses, &tokens)?;
         all.extend(matches(&phrases, &tokens, settings.phrase_limit));
     }

@@ -81,10 +81,8 @@ impl DocumentParser<'_> {
                         kind.norms,
                         kind.boost * self.boost.unwrap_or(1.0),
                     )?;
-                    if kind.gap > 0 {
-                        let state = self.doc.states.entry(field.ordinal).or_default();
-                        state.position = state.position.saturating_add(kind.gap);
-                    }
+                    let state = self.doc.states.entry(field.ordinal).or_default();
+                    state.position = kind.after_gap(state.position);
                     Ok(())
                 }
             }
@@ -173,12 +171,16 @@ impl DocumentParser<'_> {
         });
         let kind = &field.field_type;
         let boost = kind.boost * self.boost.unwrap_or(1.0);
-        for (ordinal, norms, boost, gap) in [(field.ordinal, kind.norms, boost, kind.gap), (ALL, true, 1.0, 0)] {
+        let [own, all] = [own, all].map(|position| position.saturating_add(end));
+        for (ordinal, norms, boost, position) in [
+            (field.ordinal, kind.norms, boost, kind.after_gap(own)),
+            (ALL, true, 1.0, all),
+        ] {
             let state = states.entry(ordinal).or_default();
             state.norms = norms;
             state.boost *= boost;
             state.length += length;
-            state.position = state.position.saturating_add(end).saturating_add(gap);
+            state.position = position;
         }
         Ok(())
     }

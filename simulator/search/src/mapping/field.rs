@@ -50,6 +50,8 @@ const REPLACED: [&str; 6] = [
     "format",
     "max_input_length",
 ];
+/// Last position at which a value begins after a gap.
+const MAX_POSITION: u32 = i32::MAX as u32;
 /// Settings that a later definition replaces if it has them.
 const ADDED: [&str; 5] = ["boost", "ignore_malformed", "coerce", "fielddata", "copy_to"];
 
@@ -80,7 +82,7 @@ pub(crate) struct FieldType {
     /// Maximum length of an indexed string, in characters.
     pub(crate) ignore_above: Option<usize>,
     /// Number of positions between two values (`position_offset_gap`).
-    pub(crate) gap: u32,
+    gap: u32,
     /// Whether malformed values are ignored.
     pub(crate) ignore_malformed: bool,
     /// Whether `fields` can return the field even if `_source` is disabled.
@@ -314,6 +316,11 @@ impl FieldType {
         self.settings.get(name)
     }
 
+    /// Returns the position at which a value begins after one that ends at a position.
+    pub(crate) fn after_gap(&self, end: u32) -> u32 {
+        end.saturating_add(self.gap).min(MAX_POSITION.max(end))
+    }
+
     /// Returns whether quoted texts have an analyzer, but others have none. Elasticsearch fails to write that.
     pub(super) fn analyzes_quotes_only(&self) -> bool {
         self.quote_analyzer.is_some()
@@ -463,6 +470,17 @@ mod tests {
                 .iter()
                 .all(|value| unsortable(sortable(*value)).to_bits() == value.to_bits())
         );
+    }
+
+    #[test]
+    fn positions_do_not_overflow_after_gaps() {
+        let gap = |gap: u32| FieldType {
+            gap,
+            ..FieldType::of(Kind::String)
+        };
+        assert_eq!(gap(10).after_gap(2), 12);
+        assert_eq!(gap(u32::MAX).after_gap(2), MAX_POSITION);
+        assert_eq!(gap(1).after_gap(MAX_POSITION + 7), MAX_POSITION + 7);
     }
 
     #[test]
