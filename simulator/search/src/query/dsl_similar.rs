@@ -179,7 +179,7 @@ fn more_like_this(
     settings: &Settings,
     docs: &[Value],
 ) -> Result<Query> {
-    let of_any_name = named.is_none().then(|| context.mapping.field_names("*"));
+    let is_named = named.is_some();
     let mut fields = named.unwrap_or_else(|| vec!["_all".to_owned()]);
     let whole = |key: &str, default: u32| {
         let number = settings.int(key).map(u32::try_from);
@@ -288,14 +288,15 @@ fn more_like_this(
         }
     }
     let mut of_documents = Vec::new();
-    let has_terms = |field: &&String| {
+    let has_terms = |field: &String| {
         let field = context.mapping.exact_field(field).map(|field| &field.field_type);
         field.is_some_and(|field| field.kind == Kind::String && field.indexing != Indexing::No)
     };
-    let of_any_name = of_any_name
-        .as_ref()
-        .map(|names| names.iter().filter(has_terms).collect());
-    for field in of_any_name.unwrap_or_else(|| fields.iter().collect::<Vec<_>>()) {
+    if !is_named {
+        fields = context.mapping.field_names("*");
+        fields.retain(has_terms);
+    }
+    for field in &fields {
         let mut counts = BTreeMap::new();
         for (type_name, source) in &sources {
             let path = context.mapping.source_path(type_name, field);
