@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::search::check_preference;
-use crate::cluster::{Block, Index};
+use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::find::{SourceFilter, extract, metadata_value, names, stored_values, value_of_source, visible_source};
 use crate::index::{Condition, Stored, VersionType};
@@ -208,10 +208,7 @@ pub(super) fn find(
     routing: Option<&str>,
     realtime: bool,
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
-    let name = index;
-    let index = &shared.cluster.single(name)?;
-    index.check_block(Block::Read)?;
-    let routing = shared.cluster.index_routing(name, routing)?;
+    let (index, routing) = &shared.cluster.readable(index, routing)?;
     let routing = routing.as_deref();
     let types: Vec<String> = if type_name == "_all" {
         index.mapping().type_names().map(str::to_owned).collect()

@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::{Cluster, Index};
+use super::{Block, Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::routing::shard_of;
@@ -92,6 +93,20 @@ impl Cluster {
             values: found,
             shards: preferred(preference.unwrap_or_default())?,
         })
+    }
+
+    /// Returns the index of a name, from which a document is to be read, and the routing value of the document.
+    ///
+    /// # Errors
+    /// A name of no index, of several ones, or of one that may not be read, and those of [`Cluster::index_routing`].
+    pub(crate) fn readable<'a>(
+        &self,
+        name: &str,
+        routing: Option<&'a str>,
+    ) -> Result<(Arc<Index>, Option<Cow<'a, str>>)> {
+        let index = self.single(name)?;
+        index.check_block(Block::Read)?;
+        Ok((index, self.index_routing(name, routing)?))
     }
 
     /// Returns the routing value for reading or writing a document of an index or alias.

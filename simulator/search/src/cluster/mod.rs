@@ -433,10 +433,7 @@ impl Cluster {
 
 impl Documents for Cluster {
     fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>> {
-        let name = index;
-        let index = self.single(name)?;
-        index.check_block(Block::Read)?;
-        let routing = self.index_routing(name, routing)?;
+        let (index, routing) = self.readable(index, routing)?;
         if routing.is_none() && index.mapping().needs_routing(type_name) {
             return Err(SearchError::routing_missing(&index.name, type_name, id));
         }

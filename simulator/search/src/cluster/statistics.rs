@@ -135,12 +135,11 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
         "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
         "recovery": {"current_as_source": 0, "current_as_target": 0, "throttle_time_in_millis": 0},
     });
-    sections["search"]["open_contexts"] = 0.into();
-    if let Some(patterns) = breakdown.groups {
-        let groups = by_group(primaries(), patterns);
-        if !groups.is_empty() {
-            sections["search"]["groups"] = groups.into();
-        }
+    let groups = breakdown.groups.map(|patterns| by_group(primaries(), patterns));
+    let groups = groups.filter(|groups| !groups.is_empty());
+    if let Some(search) = sections["search"].as_object_mut() {
+        search.shift_insert(0, "open_contexts".to_owned(), json!(0));
+        search.extend(groups.map(|groups| ("groups".to_owned(), groups.into())));
     }
     if let Some(patterns) = breakdown.types {
         sections["indexing"]["types"] = by_type(copies, patterns).into();

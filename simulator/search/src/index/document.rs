@@ -481,7 +481,7 @@ impl<'a> DocumentParser<'a> {
             Err(error) => return Err(unparsed(name, error)),
         }
         if in_all && !shared {
-            self.analyze((ALL, true), &mapping.all().index_analyzer, text, true, 1.0)?;
+            self.analyze((ALL, true), &mapping.all().index_analyzer, text, true, 1.0);
         }
         // Multi-fields read the end of an object in place of the value within it.
         let end = Value::from("}");

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
+use crate::index::document_builder::FieldState;
 use crate::index::encoded::MAX_TERM_BYTES;
 use crate::index::numbers::{encoded_date, encoded_number};
 use crate::json::java_text;
@@ -74,14 +75,13 @@ impl DocumentParser<'_> {
                 if shared {
                     self.analyze_with_all(field, text)
                 } else {
-                    self.analyze(
+                    let state = self.analyze(
                         (field.ordinal, kind.has_frequencies()),
                         &field.index_analyzer,
                         text,
                         kind.norms,
                         kind.boost * self.boost.unwrap_or(1.0),
-                    )?;
-                    let state = self.doc.states.entry(field.ordinal).or_default();
+                    );
                     state.position = kind.after_gap(state.position);
                     Ok(())
                 }
@@ -97,7 +97,8 @@ impl DocumentParser<'_> {
                     if truth { "T" } else { "F" },
                     false,
                     1.0,
-                )
+                );
+                Ok(())
             }
             Kind::Date => {
                 let millis = encoded_date(kind, value, text)?;
@@ -127,7 +128,8 @@ impl DocumentParser<'_> {
         }
     }
 
-    /// Indexes the terms of a text. Without frequencies, each distinct term of the document is added once.
+    /// Indexes the terms of a text, and returns the state of the field. Without frequencies, each distinct term of the
+    /// document is added once.
     pub(super) fn analyze(
         &mut self,
         (field, has_frequencies): (FieldOrdinal, bool),
@@ -135,7 +137,7 @@ impl DocumentParser<'_> {
         text: &str,
         norms: bool,
         boost: f32,
-    ) -> Result<()> {
+    ) -> &mut FieldState {
         // `_all` belongs to the root document.
         let doc = match self.outer.first_mut() {
             Some(root) if field == ALL => root,
@@ -155,7 +157,7 @@ impl DocumentParser<'_> {
             }
         });
         state.position = base.saturating_add(end);
-        Ok(())
+        state
     }
 
     /// Indexes the terms of a text in its field and in `_all`, with one pass of the analyzer that both share.

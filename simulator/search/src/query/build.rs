@@ -4,7 +4,7 @@ use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
-use crate::query::{Context, FrequencyQuery, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
+use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
 
 /// Parses a query string for the index of `context`.
@@ -220,30 +220,7 @@ impl Builder<'_> {
     }
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
-        let query = self.plain_term(name, term)?;
-        let is_pattern = matches!(term.kind, TermKind::Wildcard | TermKind::Prefix | TermKind::Regexp);
-        Ok(query.map(|query| match (self.settings.rewrite, query) {
-            (
-                Some(rewrite),
-                Query {
-                    kind: QueryKind::MultiTerm { field, matcher },
-                    boost,
-                },
-            ) if is_pattern => {
-                let kind = FrequencyQuery::Rewritten {
-                    field,
-                    matcher,
-                    rewrite,
-                };
-                Query::from(QueryKind::ByFrequency(kind)).boosted(boost)
-            }
-            (_, query) => query,
-        }))
-    }
-
-    /// Builds the query of a term, whose patterns do not count in scores.
-    fn plain_term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
-        let multi = |matcher: Matcher| Ok(Some(super::text::matching(self.context, name, matcher)));
+        let rewrite = self.settings.rewrite;
         match (term.kind, &term.fuzzy) {
             // The index has no terms of these.
             (TermKind::Wildcard, _) if is_every_term(term) && !self.context.has_texts(name) => {
@@ -260,20 +237,21 @@ impl Builder<'_> {
             }
             (TermKind::Wildcard, _) => {
                 let pattern = self.expanded(&term.text);
-                multi(Matcher::Wildcard(if self.settings.analyze_wildcard {
+                let matcher = Matcher::Wildcard(if self.settings.analyze_wildcard {
                     self.analyzed_pattern(name, &pattern)
                 } else {
                     pattern
-                }))
+                });
+                Ok(Some(super::value::rewritten(self.context, name, matcher, rewrite)))
             }
             (TermKind::Prefix, _) => {
                 let prefix = self.expanded(&term.text);
                 if !self.settings.analyze_wildcard {
-                    return super::value::prefix(self.context, name, prefix).map(Some);
+                    return super::value::prefix(self.context, name, prefix, rewrite).map(Some);
                 }
                 let terms = self.analyzer(name).terms(&prefix);
                 if let [(_, only)] = terms.as_slice() {
-                    return super::value::prefix(self.context, name, only.clone()).map(Some);
+                    return super::value::prefix(self.context, name, only.clone(), rewrite).map(Some);
                 }
                 let prefixes = terms.into_iter().map(|(_, text)| {
                     let (field, matcher) = (self.context.field(name), Matcher::Prefix(text));
@@ -282,7 +260,7 @@ impl Builder<'_> {
                 Ok((prefixes.len() > 0).then(|| Query::any_without_coord(prefixes)))
             }
             (TermKind::Regexp, _) => {
-                let query = super::value::pattern(self.context, name, self.expanded(&term.text), |text| {
+                let query = super::value::pattern(self.context, name, self.expanded(&term.text), rewrite, |text| {
                     Ok(Matcher::Regexp {
                         pattern: text.clone(),
                         text,

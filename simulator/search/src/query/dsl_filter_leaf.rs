@@ -155,7 +155,7 @@ fn prefix_filter(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query
         _ => Ok(false),
     })?;
     let (field, text) = found.ok_or_else(|| parsing_error(context, "No value specified for prefix filter"))?;
-    let filter = prefix(context, field, text)?.filter(FilterClass::Prefix, settings.caching(true));
+    let filter = prefix(context, field, text, None)?.filter(FilterClass::Prefix, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
 }
 
@@ -188,7 +188,7 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let missing = || parsing_error(context, "No value specified for regexp filter");
     let (field, own) = found.ok_or_else(missing)?;
     let text = own.get("value").map(text_of).ok_or_else(missing)?;
-    let query = pattern(context, field, text, |text| {
+    let query = pattern(context, field, text, None, |text| {
         let pattern = with_flags(&text, own.get("flags"))?;
         Ok(Matcher::Regexp { pattern, text })
     })?;

@@ -15,9 +15,9 @@ use crate::query::dsl_parts::{
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
-use crate::query::text::{fuzzy_number, id_pattern_query, matching, range};
-use crate::query::value::{date_range, ids_of_types, number_term, term, term_text};
-use crate::query::{Context, FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
+use crate::query::text::{fuzzy_number, range};
+use crate::query::value::{date_range, ids_of_types, number_term, rewritten, term, term_text};
+use crate::query::{Context, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
 const NO_VALUES: &[Refused] = &[Refused::Object, Refused::Array, Refused::Null];
@@ -185,17 +185,7 @@ pub(super) fn multi_term<'a>(
             text,
         },
     };
-    let query = match (rewrite, matcher) {
-        (None, matcher) => matching(context, field, matcher),
-        (Some(rewrite), matcher) => id_pattern_query(field, &matcher).unwrap_or_else(|| {
-            QueryKind::ByFrequency(FrequencyQuery::Rewritten {
-                field: context.field(field),
-                matcher,
-                rewrite,
-            })
-            .into()
-        }),
-    };
+    let query = rewritten(context, field, matcher, rewrite);
     Ok(Some((field, settings.named(context, query.boosted(boost)))))
 }
 

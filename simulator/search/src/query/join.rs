@@ -232,22 +232,12 @@ pub(super) fn has_child(
     let Some(query) = inner_of_type(context, &settings, &child_type)? else {
         return Ok((QueryKind::Nothing.into(), settings));
     };
+    let shown = if is_top || kind == "filter" { "" } else { "[has_child]" };
+    let refused = |reason: &str| parsing_error(context, format!("{shown}{reason}").trim_start());
     if context.mapping.type_mapping(&child_type).is_none() {
-        let shown = if is_top || kind == "filter" { "" } else { "[has_child] " };
-        let reason = format!("{shown}No mapping for for type [{child_type}]");
-        return Err(parsing_error(context, &reason));
+        return Err(refused(&format!(" No mapping for for type [{child_type}]")));
     }
-    let without_parent = || {
-        let shown = if is_top || kind == "filter" {
-            ""
-        } else {
-            "[has_child]  "
-        };
-        parsing_error(
-            context,
-            &format!("{shown}Type [{child_type}] does not have parent mapping"),
-        )
-    };
+    let without_parent = || refused(&format!("  Type [{child_type}] does not have parent mapping"));
     let parent_type = context.mapping.parent_type(&child_type).ok_or_else(without_parent)?;
     // The inner query has the boost of the outer one.
     let boost = settings.boost();

@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::json;
 use crate::mapping::{Field, Kind};
 use crate::query::dsl_parts::{text_for, text_of};
-use crate::query::text::{boolean_term, bounded, exact, matching};
-use crate::query::{Context, Matcher, NumericRange, Query, QueryField, QueryKind};
+use crate::query::text::{boolean_term, bounded, exact, id_pattern_query, matching};
+use crate::query::{Context, FrequencyQuery, Matcher, NumericRange, Query, QueryField, QueryKind, Rewrite};
 
 /// Builds the query for one exact value of a field or metadata field.
 pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Query> {
@@ -37,7 +37,8 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     }
 }
 
-/// Builds the query for one exact value of a mapped field. For a date field, a number is in milliseconds since 1970.
+/// Builds the query for one exact value of a mapped field. A number is the time of a date field, in milliseconds since
+/// 1970, or the address of a field of addresses.
 pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -> Result<Query> {
     match encoded(field, value) {
         Some(number) => Ok(QueryKind::Range {
@@ -108,7 +109,24 @@ pub(super) fn number_term(context: &Context<'_>, field: Option<&Field>, text: &s
     exact(context, field, text).map(Some)
 }
 
+/// Builds the query for the terms of a field, or the ids, that match. `rewrite` is how they count in scores.
+pub(super) fn rewritten(context: &Context<'_>, name: &str, matcher: Matcher, rewrite: Option<Rewrite>) -> Query {
+    let Some(rewrite) = rewrite else {
+        return matching(context, name, matcher);
+    };
+    id_pattern_query(name, &matcher).unwrap_or_else(|| {
+        let field = context.field(name);
+        QueryKind::ByFrequency(FrequencyQuery::Rewritten {
+            field,
+            matcher,
+            rewrite,
+        })
+        .into()
+    })
+}
+
 /// Builds the query for the terms of a field that match a pattern, whose text is first made one of the field's terms.
+/// `rewrite` is how they count in scores.
 ///
 /// # Errors
 /// Those of [`number_term`] and of `matcher`.
@@ -116,15 +134,19 @@ pub(super) fn pattern(
     context: &Context<'_>,
     name: &str,
     text: String,
+    rewrite: Option<Rewrite>,
     matcher: impl FnOnce(String) -> Result<Matcher>,
 ) -> Result<Query> {
     match number_term(context, context.mapped(name), &text)? {
         Some(query) => Ok(query),
-        None => Ok(matching(context, name, matcher(term_text(context, name, text))?)),
+        None => {
+            let matcher = matcher(term_text(context, name, text))?;
+            Ok(rewritten(context, name, matcher, rewrite))
+        }
     }
 }
 
 /// Builds the query for the terms of a field with a prefix.
-pub(super) fn prefix(context: &Context<'_>, name: &str, text: String) -> Result<Query> {
-    pattern(context, name, text, |text| Ok(Matcher::Prefix(text)))
+pub(super) fn prefix(context: &Context<'_>, name: &str, text: String, rewrite: Option<Rewrite>) -> Result<Query> {
+    pattern(context, name, text, rewrite, |text| Ok(Matcher::Prefix(text)))
 }
