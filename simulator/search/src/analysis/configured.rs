@@ -17,13 +17,37 @@ pub(super) fn is_type(kind: &str) -> bool {
     kind == "custom" || kind != "classic" && Analyzer::named(&snake_case(kind)).is_some()
 }
 
+/// Returns the settings of the analyzer that has a name as its `alias`.
+fn aliased<'a>(name: &str, analysis: Option<&'a Map<String, Value>>) -> Option<&'a Value> {
+    let all = analysis?.get("analyzer")?.as_object()?;
+    all.values()
+        .find(|settings| strings(settings.get("alias")).iter().any(|alias| alias == name))
+}
+
 impl Analyzer {
+    /// Returns the default analyzers of an index: at index time, at query time, and of quoted texts.
+    ///
+    /// # Errors
+    /// An invalid setting.
+    pub(crate) fn defaults(analysis: Option<&Map<String, Value>>) -> Result<[Analyzer; 3]> {
+        let own = |name: &str| {
+            let settings = analysis.and_then(|analysis| analysis.get("analyzer")?.get(name));
+            settings.map(|_| Analyzer::configured(name, analysis)).transpose()
+        };
+        let default = || Analyzer::configured("default", analysis);
+        let index = own("default_index")?.map_or_else(default, Ok)?;
+        let search = own("default_search")?.map_or_else(default, Ok)?;
+        let quote = own("default_search_quote")?.unwrap_or_else(|| search.clone());
+        Ok([index, search, quote])
+    }
+
     /// Returns an analyzer of the index settings (`analysis.analyzer`), or else a built-in one.
     ///
     /// # Errors
     /// An invalid setting.
     pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer> {
-        let own = analysis.and_then(|analysis| analysis.get("analyzer")?.get(name));
+        let named = |name: &str| analysis.and_then(|analysis| analysis.get("analyzer")?.get(name));
+        let own = named(name).or_else(|| aliased(name, analysis));
         let Some(settings) = own else {
             return Analyzer::named(&snake_case(name))
                 .ok_or_else(|| SearchError::illegal(format!("Analyzer [{name}] not found")));

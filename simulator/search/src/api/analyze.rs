@@ -67,7 +67,10 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
             })?
         }
         (_, None, Some(field)) => field.index_analyzer.clone(),
-        (None, None, None) => Analyzer::configured("default", settings)?,
+        (None, None, None) => {
+            let [default, ..] = Analyzer::defaults(settings)?;
+            default
+        }
     };
     let mut tokens: Vec<Value> = Vec::new();
     let units = |end: usize| text.get(..end).map_or(0, |before| before.encode_utf16().count());

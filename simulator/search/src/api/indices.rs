@@ -185,6 +185,9 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
         return Err(SearchError::illegal("Index name is required"));
     }
     let is_changed = named.iter().any(|index| index.is_closed() != closed);
+    if !closed {
+        named.iter().try_for_each(|index| index.reconfigure())?;
+    }
     for index in &named {
         index.closed.store(closed, Ordering::Relaxed);
         if closed {

@@ -105,6 +105,18 @@ impl Index {
         changed
     }
 
+    /// Applies changed `analysis` settings to the mapping. A closed index does so when it is opened.
+    ///
+    /// # Errors
+    /// Invalid settings.
+    pub(crate) fn reconfigure(&self) -> Result<()> {
+        let settings = self.settings.read();
+        settings.check(&self.name)?;
+        let changed = self.mapping().with_analysis(settings.analysis().cloned())?;
+        self.change_mapping(|mapping| *mapping = changed);
+        Ok(())
+    }
+
     /// Adds an empty mapping of a type, unless the type is mapped.
     pub(crate) fn ensure_type(&self, type_name: &str) -> Result<()> {
         if self.mapping().type_mapping(type_name).is_some() {

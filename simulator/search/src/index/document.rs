@@ -11,18 +11,17 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::Encoded;
-use crate::index::mismatch::{
-    boosted_value, check_base64, check_boost, is_plain, strict, unmappable_integer, unparsed,
-};
-use crate::index::numbers::{check_range, check_value};
-use crate::json::{BODY, is_oversized_integer, java_text, literal, not_numeric};
+use crate::index::mismatch::{boosted_value, check_base64, is_plain, strict, unmappable_integer, unparsed};
+use crate::index::numbers::check_value;
+use crate::json::{is_oversized_integer, java_text, literal};
 use crate::mapping::{
-    ALL, Dynamic, FIELD_NAMES, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP, TTL,
-    Times, TypeMapping, Unmapped, guess, object_of_template,
+    Dynamic, FIELD_NAMES, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP, TTL, Times,
+    TypeMapping, Unmapped, guess, object_of_template,
 };
 use crate::routing::Placement;
 
@@ -52,6 +51,8 @@ pub(crate) fn read<'a>(
     let type_mapping = mapping
         .type_mapping(type_name)
         .ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
+    let own_analyzer = mapping.document_analyzer(type_mapping, document)?;
+    let default_analyzer = own_analyzer.as_ref().or(mapping.type_analyzer(type_name));
     let mut parser = DocumentParser {
         mapping,
         type_name,
@@ -66,6 +67,9 @@ pub(crate) fn read<'a>(
         source,
         document,
         in_all: true,
+        default_analyzer,
+        all_analyzer: mapping.all_analyzer(type_name, default_analyzer),
+        all_text: None,
         boost: None,
     };
     let mut path = Vec::new();
@@ -78,6 +82,7 @@ pub(crate) fn read<'a>(
         Ok(()) if !parser.unmapped.is_empty() => return Ok(ParsedDocument::Unmapped(parser.unmapped)),
         Ok(()) => {}
     }
+    parser.finish_all();
     parser.times(times);
     let mut encoded = parser.doc.finish(type_name);
     let parent = placement.parent.unwrap_or("");
@@ -128,7 +133,13 @@ pub(super) struct DocumentParser<'a> {
     /// The members of the root document.
     pub(super) document: &'a Map<String, Value>,
     /// Default of `include_in_all` at the current object.
-    in_all: bool,
+    pub(super) in_all: bool,
+    /// Analyzer of the fields that have none of their own. Default: that of the index.
+    pub(super) default_analyzer: Option<&'a Analyzer>,
+    /// Analyzer of `_all`.
+    pub(super) all_analyzer: &'a Analyzer,
+    /// The values in `_all`, if they are read as one text.
+    pub(super) all_text: Option<String>,
     /// Boost of the current value, if the value is within an object that has it.
     pub(super) boost: Option<f32>,
 }
@@ -412,88 +423,5 @@ impl<'a> DocumentParser<'a> {
             Value::Number(number) => !number.is_i64() && is_oversized_integer(&literal(self.source, number)),
             _ => false,
         }
-    }
-
-    /// Indexes a value in its field and in the fields of `copy_to`.
-    fn copied_field(&mut self, name: &str, node: &'a FieldNode, value: &Value) -> Result<()> {
-        self.field(name, node, value, true)?;
-        let targets = node
-            .field_type
-            .setting("copy_to")
-            .map(crate::find::names)
-            .unwrap_or_default();
-        for target in targets {
-            match self.type_mapping.root.field(&target) {
-                Some(node) => self.field(&target, node, value, false)?,
-                None => {
-                    let path: Vec<String> = target.split('.').map(str::to_owned).collect();
-                    if let Some(node) = guess(self.type_mapping, &path, value)? {
-                        self.add_unmapped(&path, Node::Field(Box::new(node)))?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Indexes a value in its field and in its multi-fields. Only the field itself can be in `_all`.
-    pub(super) fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
-        let mapping = self.mapping;
-        let Some(field) = mapping.field_of(self.type_name, name) else {
-            return Ok(());
-        };
-        let owned;
-        let text = match value {
-            Value::String(text) => text.as_str(),
-            Value::Number(number) => {
-                owned = literal(self.source, number);
-                check_range(field.field_type.kind, number, &owned).map_err(|error| unparsed(&field.name, error))?;
-                owned.as_str()
-            }
-            other => {
-                owned = other.to_string();
-                owned.as_str()
-            }
-        };
-        let in_all = in_all
-            && self.flat == 0
-            && field.field_type.include_in_all
-            && field.field_type.kind != Kind::Boolean
-            && !(field.field_type.kind == Kind::Date && value.is_number())
-            && (self.in_all || field.field_type.setting("include_in_all").is_some())
-            && self.type_mapping.all_enabled
-            && field.field_type.indexing != Indexing::No;
-        let shared = in_all
-            && self.outer.is_empty()
-            && field.field_type.kind == Kind::String
-            && field.field_type.has_frequencies()
-            && field.index_analyzer.same_as_standard()
-            && mapping.all().index_analyzer.same_as_standard();
-        let taken = match check_boost(&field.field_type, self.boost) {
-            Ok(()) => self.index(field, value, text, shared),
-            Err(error) => check_value(&field.field_type, value, text).and(Err(error)),
-        };
-        let boost = self.boost.take();
-        match taken {
-            Ok(()) => {}
-            // `ignore_malformed` does not cover errors of the JSON parser.
-            Err(error) if field.field_type.ignore_malformed && error.kind != "JsonParseException" => return Ok(()),
-            Err(error) => return Err(unparsed(name, error)),
-        }
-        if in_all && !shared {
-            self.analyze((ALL, true), &mapping.all().index_analyzer, text, true, 1.0);
-        }
-        // Multi-fields read the end of an object in place of the value within it.
-        let end = Value::from("}");
-        for (other, node) in &node.fields {
-            let path = format!("{name}.{other}");
-            let value = match boost {
-                None => value,
-                Some(_) if node.field_type.kind == Kind::String => &end,
-                Some(_) => return Err(unparsed(&path, not_numeric("END_OBJECT", BODY))),
-            };
-            self.field(&path, node, value, false)?;
-        }
-        Ok(())
     }
 }

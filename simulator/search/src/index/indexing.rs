@@ -10,9 +10,10 @@ use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
 use crate::index::document_builder::FieldState;
 use crate::index::encoded::MAX_TERM_BYTES;
-use crate::index::numbers::{encoded_date, encoded_number};
-use crate::json::java_text;
-use crate::mapping::{ALL, Field, FieldOrdinal, Indexing, Kind};
+use crate::index::mismatch::{check_boost, unparsed};
+use crate::index::numbers::{check_range, check_value, encoded_date, encoded_number};
+use crate::json::{BODY, java_text, literal, not_numeric};
+use crate::mapping::{ALL, Field, FieldNode, FieldType, Indexing, Kind, Node, guess};
 
 /// Returns the FNV-1a hash of a text.
 fn hash(text: &str) -> i64 {
@@ -27,11 +28,132 @@ fn is_number(kind: Kind) -> bool {
     kind.is_numeric() && !matches!(kind, Kind::Date | Kind::Ip | Kind::TokenCount | Kind::Hash)
 }
 
-impl DocumentParser<'_> {
+/// Returns whether a text is longer than `ignore_above`.
+fn is_too_long(kind: &FieldType, text: &str) -> bool {
+    let limit = kind.ignore_above.filter(|_| kind.kind == Kind::String);
+    limit.is_some_and(|limit| text.encode_utf16().count() > limit)
+}
+
+impl<'a> DocumentParser<'a> {
+    /// Indexes a value in its field and in the fields of `copy_to`.
+    pub(super) fn copied_field(&mut self, name: &str, node: &'a FieldNode, value: &Value) -> Result<()> {
+        self.field(name, node, value, true)?;
+        let targets = node
+            .field_type
+            .setting("copy_to")
+            .map(crate::find::names)
+            .unwrap_or_default();
+        for target in targets {
+            match self.type_mapping.root.field(&target) {
+                Some(node) => self.field(&target, node, value, false)?,
+                None => {
+                    let path: Vec<String> = target.split('.').map(str::to_owned).collect();
+                    if let Some(node) = guess(self.type_mapping, &path, value)? {
+                        self.add_unmapped(&path, Node::Field(Box::new(node)))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Indexes a value in its field and in its multi-fields. Only the field itself can be in `_all`.
+    pub(super) fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
+        let mapping = self.mapping;
+        let Some(field) = mapping.field_of(self.type_name, name) else {
+            return Ok(());
+        };
+        let owned;
+        let text = match value {
+            Value::String(text) => text.as_str(),
+            Value::Number(number) => {
+                owned = literal(self.source, number);
+                check_range(field.field_type.kind, number, &owned).map_err(|error| unparsed(&field.name, error))?;
+                owned.as_str()
+            }
+            other => {
+                owned = other.to_string();
+                owned.as_str()
+            }
+        };
+        let in_all = in_all
+            && self.flat == 0
+            && !is_too_long(&field.field_type, text)
+            && field.field_type.include_in_all
+            && field.field_type.kind != Kind::Boolean
+            && !(field.field_type.kind == Kind::Date && value.is_number())
+            && (self.in_all || field.field_type.setting("include_in_all").is_some())
+            && self.type_mapping.all_enabled
+            && field.field_type.indexing != Indexing::No;
+        let shared = in_all
+            && self.outer.is_empty()
+            && field.field_type.kind == Kind::String
+            && field.field_type.has_frequencies()
+            && self.analyzer_of(field).same_as_standard()
+            && self.all_analyzer.same_as_standard();
+        let taken = match check_boost(&field.field_type, self.boost) {
+            Ok(()) => self.index(field, value, text, shared),
+            Err(error) => check_value(&field.field_type, value, text).and(Err(error)),
+        };
+        let boost = self.boost.take();
+        match taken {
+            Ok(()) => {}
+            // `ignore_malformed` does not cover errors of the JSON parser.
+            Err(error) if field.field_type.ignore_malformed && error.kind != "JsonParseException" => return Ok(()),
+            Err(error) => return Err(unparsed(name, error)),
+        }
+        if in_all && !shared {
+            self.add_to_all(text);
+        }
+        // Multi-fields read the end of an object in place of the value within it.
+        let end = Value::from("}");
+        for (other, node) in &node.fields {
+            let path = format!("{name}.{other}");
+            let value = match boost {
+                None => value,
+                Some(_) if node.field_type.kind == Kind::String => &end,
+                Some(_) => return Err(unparsed(&path, not_numeric("END_OBJECT", BODY))),
+            };
+            self.field(&path, node, value, false)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the analyzer of a field at index time.
+    fn analyzer_of(&self, field: &'a Field) -> &'a Analyzer {
+        match self.default_analyzer {
+            Some(own) if field.field_type.is_indexed_by_default() => own,
+            _ => &field.index_analyzer,
+        }
+    }
+
+    /// Adds a value to `_all`. Other analyzers than the standard one read all values as one text.
+    fn add_to_all(&mut self, text: &str) {
+        let analyzer = self.all_analyzer;
+        if analyzer.same_as_standard() {
+            self.analyze(self.mapping.all(), analyzer, text, 1.0);
+            return;
+        }
+        match &mut self.all_text {
+            None => self.all_text = Some(text.to_owned()),
+            Some(all) => {
+                all.push(' ');
+                all.push_str(text);
+            }
+        }
+    }
+
+    /// Indexes the values that were added to `_all`, if they are read as one text.
+    pub(super) fn finish_all(&mut self) {
+        if let Some(text) = self.all_text.take() {
+            self.analyze(self.mapping.all(), self.all_analyzer, &text, 1.0);
+        }
+    }
+
     /// Indexes a value of a field. `shared`: also in `_all`.
-    pub(super) fn index(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
+    fn index(&mut self, field: &'a Field, value: &Value, text: &str, shared: bool) -> Result<()> {
         let kind = &field.field_type;
-        if kind.ignore_above.is_some_and(|limit| text.chars().count() > limit) && kind.kind == Kind::String {
+        if is_too_long(kind, text) {
             return Ok(());
         }
         let null_text;
@@ -60,7 +182,7 @@ impl DocumentParser<'_> {
     }
 
     /// Indexes a value that is not skipped.
-    fn index_value(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
+    fn index_value(&mut self, field: &'a Field, value: &Value, text: &str, shared: bool) -> Result<()> {
         let kind = &field.field_type;
         match kind.kind {
             Kind::String | Kind::Boolean if kind.indexing == Indexing::No => Ok(()),
@@ -75,13 +197,8 @@ impl DocumentParser<'_> {
                 if shared {
                     self.analyze_with_all(field, text)
                 } else {
-                    let state = self.analyze(
-                        (field.ordinal, kind.has_frequencies()),
-                        &field.index_analyzer,
-                        text,
-                        kind.norms,
-                        kind.boost * self.boost.unwrap_or(1.0),
-                    );
+                    let boost = kind.boost * self.boost.unwrap_or(1.0);
+                    let state = self.analyze(field, self.analyzer_of(field), text, boost);
                     state.position = kind.after_gap(state.position);
                     Ok(())
                 }
@@ -91,13 +208,7 @@ impl DocumentParser<'_> {
                     Value::Bool(truth) => *truth,
                     other => crate::mapping::truth(other),
                 };
-                self.analyze(
-                    (field.ordinal, false),
-                    &Analyzer::keyword(),
-                    if truth { "T" } else { "F" },
-                    false,
-                    1.0,
-                );
+                self.analyze(field, &field.index_analyzer, if truth { "T" } else { "F" }, 1.0);
                 Ok(())
             }
             Kind::Date => {
@@ -130,27 +241,23 @@ impl DocumentParser<'_> {
 
     /// Indexes the terms of a text, and returns the state of the field. Without frequencies, each distinct term of the
     /// document is added once.
-    pub(super) fn analyze(
-        &mut self,
-        (field, has_frequencies): (FieldOrdinal, bool),
-        analyzer: &Analyzer,
-        text: &str,
-        norms: bool,
-        boost: f32,
-    ) -> &mut FieldState {
+    fn analyze(&mut self, field: &Field, analyzer: &Analyzer, text: &str, boost: f32) -> &mut FieldState {
+        let (field, kind) = (field.ordinal, &field.field_type);
+        let has_frequencies = kind.has_frequencies();
         // `_all` belongs to the root document.
         let doc = match self.outer.first_mut() {
             Some(root) if field == ALL => root,
             _ => &mut self.doc,
         };
         let state = doc.states.entry(field).or_default();
-        state.norms = norms;
+        state.norms = kind.norms;
         state.boost *= boost;
         let base = state.position;
         let encoded = &mut doc.encoded;
+        let mut last = None;
         let end = analyzer.analyze(text, &mut |token| {
             if token.text.len() <= MAX_TERM_BYTES {
-                state.length += 1;
+                state.length += u32::from(last.replace(token.position) != Some(token.position));
                 if has_frequencies || state.unique.insert(token.text.into()) {
                     encoded.push_term(field, token.text, base.saturating_add(token.position));
                 }

@@ -1,16 +1,76 @@
 //! Analyzers of fields and types.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{FieldType, Indexing, Kind, Mapping};
+use super::metadata::all_field;
+use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::json::java_text;
+
+/// Analyzers of a type, where they are not those of the index.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TypeAnalyzers {
+    /// At index time, of fields without one of their own.
+    pub(crate) index: Option<Analyzer>,
+    /// In searches of the type, of fields without one of their own.
+    search: Option<Analyzer>,
+    /// Those of `_all`: at index time, at query time, and of quoted texts.
+    all: [Option<Analyzer>; 3],
+}
+
+/// Settings of a type with the name of an analyzer.
+const TYPE_SETTINGS: [&str; 3] = ["analyzer", "index_analyzer", "search_analyzer"];
+
+/// Returns the settings of the `_all` field in the definition of a type, if it has any.
+fn all_settings(definition: Option<&Value>) -> Result<Option<FieldType>> {
+    definition.filter(|all| all.is_object()).map(all_field).transpose()
+}
+
+/// Returns the first text or number at a path of a value.
+fn text_at(value: &Value, path: &[&str]) -> Option<String> {
+    match value {
+        Value::Array(items) => items.iter().find_map(|item| text_at(item, path)),
+        Value::Object(members) => {
+            let (name, below) = path.split_first()?;
+            text_at(members.get(*name)?, below)
+        }
+        Value::Null => None,
+        scalar => path.is_empty().then(|| java_text(scalar)),
+    }
+}
+
+impl FieldType {
+    /// Names of the analyzers of its own: at index time, at query time, and of quoted texts.
+    pub(super) fn analyzer_names(&self) -> [Option<&str>; 3] {
+        let index = self.analyzer.as_deref();
+        let search = self.search_analyzer.as_deref().or(index);
+        [index, search, self.quote_analyzer.as_deref().or(search)]
+    }
+
+    /// Whether its texts are indexed by the default analyzer.
+    pub(crate) fn is_indexed_by_default(&self) -> bool {
+        self.kind == Kind::String && self.indexing == Indexing::Analyzed && self.analyzer.is_none()
+    }
+}
+
+impl Field {
+    /// Returns the analyzers of texts and of quoted texts in queries. `default` is the one of the type, if it has one.
+    fn query_analyzers<'a>(&'a self, default: Option<&'a Analyzer>) -> [&'a Analyzer; 2] {
+        let kind = &self.field_type;
+        let [_, search, quote] = kind.analyzer_names();
+        let default = default.filter(|_| kind.kind == Kind::String && kind.indexing == Indexing::Analyzed);
+        [
+            default.filter(|_| search.is_none()).unwrap_or(&self.search_analyzer),
+            default.filter(|_| quote.is_none()).unwrap_or(&self.quote_analyzer),
+        ]
+    }
+}
 
 impl Mapping {
     /// Fails for an unknown analyzer of a type.
-    pub(super) fn check_root_analyzers(&self, type_name: &str, definition: &Value) -> Result<()> {
-        let keys = ["analyzer", "index_analyzer", "search_analyzer"];
-        let given = keys
+    pub(super) fn check_type_analyzers(&self, type_name: &str, definition: &Value) -> Result<()> {
+        let given = TYPE_SETTINGS
             .iter()
             .filter_map(|key| Some((key, definition.get(*key)?.as_str()?)));
         for (key, name) in given {
@@ -18,7 +78,134 @@ impl Mapping {
                 SearchError::mapping(format!("{} for {key} setting on root type [{type_name}]", error.reason))
             })?;
         }
-        Ok(())
+        match all_settings(definition.get("_all"))? {
+            Some(all) => self.analyzers("_all", &all).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the analyzers of a type, if it names any.
+    pub(super) fn analyzers_of_type(&self, definition: &TypeMapping) -> Result<Option<TypeAnalyzers>> {
+        let named = |name: Option<&str>| {
+            let built = name.map(|name| Analyzer::configured(name, self.analysis.as_ref()));
+            built.transpose()
+        };
+        let own = |key: &str| {
+            let names = [key, "analyzer"].into_iter();
+            let mut names = names.filter_map(|key| definition.metadata(key).and_then(Value::as_str));
+            named(names.next())
+        };
+        let all = all_settings(definition.metadata("_all"))?;
+        let names = all.as_ref().map(FieldType::analyzer_names).unwrap_or_default();
+        let [all_index, all_search, all_quote] = names.map(named);
+        let all = [all_index?, all_search?, all_quote?];
+        let (index, search) = (own("index_analyzer")?, own("search_analyzer")?);
+        let is_any = all.iter().chain([&index, &search]).any(Option::is_some);
+        Ok(is_any.then_some(TypeAnalyzers { index, search, all }))
+    }
+
+    /// Sets the analyzers of a type, if it has any.
+    pub(super) fn set_type_analyzers(&mut self, type_name: &str, analyzers: Option<TypeAnalyzers>) {
+        match analyzers {
+            Some(analyzers) => drop(self.type_analyzers.insert(type_name.to_owned(), analyzers)),
+            None => drop(self.type_analyzers.remove(type_name)),
+        }
+        self.choose_all_analyzers();
+    }
+
+    /// Lets searches of all types use the `_all` analyzers of the first type.
+    pub(super) fn choose_all_analyzers(&mut self) {
+        let first = self.types.keys().find(|name| *name != DEFAULT);
+        let own = first.and_then(|name| self.type_analyzers.get(name));
+        let [index, search, quote] = own.map(|own| own.all.clone()).unwrap_or_default();
+        let [default_index, default_search, default_quote] = self.default_analyzers.clone();
+        self.all.index_analyzer = index.unwrap_or(default_index);
+        self.all.search_analyzer = search.unwrap_or(default_search);
+        self.all.quote_analyzer = quote.unwrap_or(default_quote);
+    }
+
+    /// Returns the analyzer of the fields of a type without one of their own, if it is not that of the index.
+    pub(crate) fn type_analyzer(&self, type_name: &str) -> Option<&Analyzer> {
+        self.type_analyzers.get(type_name)?.index.as_ref()
+    }
+
+    /// Returns the analyzer that a document names at the path of `_analyzer`, for its fields without one of their own.
+    ///
+    /// # Errors
+    /// There is no analyzer with this name.
+    pub(crate) fn document_analyzer(
+        &self,
+        definition: &TypeMapping,
+        document: &Map<String, Value>,
+    ) -> Result<Option<Analyzer>> {
+        let path = definition
+            .metadata("_analyzer")
+            .and_then(|own| own.get("path")?.as_str());
+        let text_at = |path: &str| {
+            let (name, below) = path.split_once('.').unwrap_or((path, ""));
+            let below: Vec<&str> = below.split('.').filter(|name| !name.is_empty()).collect();
+            text_at(document.get(name)?, &below)
+        };
+        let Some((path, name)) = path.and_then(|path| Some((path, text_at(path)?))) else {
+            return Ok(None);
+        };
+        let missing = |_| SearchError::mapping(format!("No analyzer found for [{name}] from path [{path}]"));
+        let named = Analyzer::configured(&name, self.analysis.as_ref());
+        named.map(Some).map_err(missing)
+    }
+
+    /// Returns the analyzer of `_all` in documents of a type, in which other fields have the analyzer `default`.
+    pub(crate) fn all_analyzer<'a>(&'a self, type_name: &str, default: Option<&'a Analyzer>) -> &'a Analyzer {
+        let [index, ..] = &self.default_analyzers;
+        let own = self.type_analyzers.get(type_name).and_then(|own| own.all[0].as_ref());
+        own.or(default).unwrap_or(index)
+    }
+
+    /// Adds the default analyzers of the index with names of their own to the definition of a type that has no others.
+    pub(super) fn describe_default_analyzers(&self, definition: &mut Value) {
+        let configured = self.analysis.as_ref().and_then(|analysis| analysis.get("analyzer"));
+        let Value::Object(definition) = definition else { return };
+        let defaults = [
+            ("index_analyzer", "default_index"),
+            ("search_analyzer", "default_search"),
+        ];
+        let own = defaults
+            .into_iter()
+            .filter(|(_, name)| configured.is_some_and(|own| own.get(name).is_some()));
+        for (key, name) in own.filter(|_| !definition.contains_key("analyzer")).collect::<Vec<_>>() {
+            definition.entry(key).or_insert_with(|| name.into());
+        }
+    }
+
+    /// Lets searches of a type use its analyzers.
+    pub(super) fn narrow_analyzers(&mut self, type_name: &str) {
+        let Some(own) = self.type_analyzers.get(type_name).cloned() else {
+            return;
+        };
+        let [_, all_search, all_quote] = own.all;
+        if let Some(search) = all_search.or_else(|| own.search.clone()) {
+            self.all.quote_analyzer = all_quote.unwrap_or_else(|| search.clone());
+            self.all.search_analyzer = search;
+        }
+        let leaves = self.types.get(type_name).map(|own| own.root.leaves());
+        for (name, _) in leaves.into_iter().flatten() {
+            if let (Some(search), Some(field)) = (&own.search, self.fields.get_mut(&name)) {
+                let [text, quote] = field.query_analyzers(Some(search)).map(Clone::clone);
+                (field.search_analyzer, field.quote_analyzer) = (text, quote);
+            }
+        }
+    }
+
+    /// Returns the analyzers of texts and of quoted texts in queries of a field, by its name. Default: those of the
+    /// index.
+    pub(crate) fn query_analyzers(&self, name: &str) -> [&Analyzer; 2] {
+        let Some(field) = self.field(name) else {
+            let [_, search, quote] = &self.default_analyzers;
+            return [search, quote];
+        };
+        let named_type = self.named_type(name);
+        let analyzers = named_type.and_then(|(type_name, _)| self.type_analyzers.get(type_name));
+        field.query_analyzers(analyzers.and_then(|own| own.search.as_ref()))
     }
 
     /// Returns the analyzer with a name that a field has.
@@ -34,23 +221,26 @@ impl Mapping {
 
     /// Returns the analyzers of a field: at index time, at query time, and of quoted texts.
     pub(super) fn analyzers(&self, full_name: &str, field: &FieldType) -> Result<[Analyzer; 3]> {
-        let analyzer = |name: Option<&str>| match (field.indexing, field.kind) {
+        let analyzer = |name: Option<&str>, default: &Analyzer| match (field.indexing, field.kind) {
             (Indexing::Analyzed, Kind::Completion) => {
                 let own = name.unwrap_or("simple");
                 let unknown = format!("Can't find default or mapped analyzer with name [{own}]");
                 Analyzer::configured(own, self.analysis.as_ref()).map_err(|_| SearchError::illegal(unknown))
             }
             (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
-                self.field_analyzer(name.unwrap_or("default"), full_name)
+                name.map_or_else(|| Ok(default.clone()), |name| self.field_analyzer(name, full_name))
             }
             _ => match name {
                 Some(own) => self.field_analyzer(own, full_name).map(|_| Analyzer::keyword()),
                 None => Ok(Analyzer::keyword()),
             },
         };
-        let index = field.analyzer.as_deref();
-        let search = field.search_analyzer.as_deref().or(index);
-        let quote = field.quote_analyzer.as_deref().or(search);
-        Ok([analyzer(index)?, analyzer(search)?, analyzer(quote)?])
+        let [index, search, quote] = field.analyzer_names();
+        let [default_index, default_search, default_quote] = &self.default_analyzers;
+        Ok([
+            analyzer(index, default_index)?,
+            analyzer(search, default_search)?,
+            analyzer(quote, default_quote)?,
+        ])
     }
 }

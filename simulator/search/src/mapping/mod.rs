@@ -36,6 +36,7 @@ use serde_json::{Map, Value, json};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 
+use analyzers::TypeAnalyzers;
 pub(crate) use contexts::Contexts;
 use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
@@ -43,7 +44,6 @@ pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, truth, unsortable};
 pub(crate) use field_data::{DataUse, FieldData};
 pub(crate) use kind::Kind;
-use metadata::all_field;
 pub(crate) use point_fields::geohash_levels;
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, check_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
@@ -98,6 +98,10 @@ pub(crate) struct Mapping {
     /// it.
     short_names: HashMap<String, String>,
     analysis: Option<Map<String, Value>>,
+    /// The default analyzers of the index: at index time, at query time, and of quoted texts.
+    default_analyzers: [Analyzer; 3],
+    /// Analyzers by type, if they are not those of the index.
+    type_analyzers: HashMap<String, TypeAnalyzers>,
     all: Field,
     max_fields: usize,
     /// Paths of nested objects.
@@ -113,14 +117,15 @@ impl Mapping {
     /// # Errors
     /// An invalid default analyzer.
     pub(crate) fn new(analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
-        let default = Analyzer::configured("default", analysis.as_ref())?;
+        let default_analyzers = Analyzer::defaults(analysis.as_ref())?;
+        let [index_analyzer, search_analyzer, quote_analyzer] = default_analyzers.clone();
         let all = Field {
             ordinal: ALL,
             name: "_all".to_owned(),
             field_type: FieldType::of(Kind::String),
-            index_analyzer: default.clone(),
-            search_analyzer: default.clone(),
-            quote_analyzer: default,
+            index_analyzer,
+            search_analyzer,
+            quote_analyzer,
         };
         Ok(Mapping {
             types: IndexMap::default(),
@@ -129,6 +134,8 @@ impl Mapping {
             ordinal_count: 0,
             short_names: HashMap::new(),
             analysis,
+            default_analyzers,
+            type_analyzers: HashMap::new(),
             all,
             max_fields,
             nested: BTreeSet::new(),
@@ -278,10 +285,7 @@ impl Mapping {
             Some((name, inner)) if name == type_name => inner,
             _ => definition,
         };
-        self.check_root_analyzers(type_name, definition)?;
-        if let Some(all) = definition.get("_all").filter(|all| all.is_object()) {
-            self.analyzers("_all", &all_field(all)?)?;
-        }
+        self.check_type_analyzers(type_name, definition)?;
         let known = self.types.get(type_name);
         let mut fresh = known.cloned().unwrap_or_default();
         let with_defaults = match (known, self.types.get(DEFAULT), definition) {
@@ -397,6 +401,7 @@ impl Mapping {
         if self.field_count() + added.len() + differing.len() > self.max_fields {
             return Err(self.too_many_fields());
         }
+        let analyzers = self.analyzers_of_type(&fresh)?;
         if type_name == DEFAULT {
             // No document has this type, so its fields are not indexed.
             self.types.insert(type_name.to_owned(), fresh);
@@ -419,6 +424,7 @@ impl Mapping {
         self.nested.extend(fresh.root.nested_paths());
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
+        self.set_type_analyzers(type_name, analyzers);
         Ok(())
     }
 
@@ -463,7 +469,11 @@ impl Mapping {
         };
         let types = self.types.iter();
         types
-            .map(|(name, mapping)| (name.clone(), shown(name, mapping)))
+            .map(|(name, mapping)| {
+                let mut definition = shown(name, mapping);
+                self.describe_default_analyzers(&mut definition);
+                (name.clone(), definition)
+            })
             .collect()
     }
 }

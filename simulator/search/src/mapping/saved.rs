@@ -32,14 +32,29 @@ impl Mapping {
             "nested": self.nested,
             "hidden": self.hidden,
             "all_norms": self.all.field_type.norms,
+            "analysis": self.analysis,
         })
     }
 
-    /// Restores a saved mapping. `analysis` is the `analysis` section of the index settings.
+    /// Returns the mapping with other `analysis` settings.
+    ///
+    /// # Errors
+    /// A component that is invalid, or that a field needs and that the settings do not have.
+    pub(crate) fn with_analysis(&self, analysis: Option<Map<String, Value>>) -> Result<Mapping> {
+        Mapping::restored(&self.saved(), analysis, self.max_fields)
+    }
+
+    /// Restores a saved mapping. `analysis` is the `analysis` section of the index settings, for a mapping that an older
+    /// version saved: a closed index may have changed it, which has no effect until the index is opened.
     ///
     /// # Errors
     /// An invalid state.
     pub(crate) fn restore(saved: &Value, analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
+        let own = saved.get("analysis").map(|own| own.as_object().cloned());
+        Mapping::restored(saved, own.unwrap_or(analysis), max_fields)
+    }
+
+    fn restored(saved: &Value, analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
         let mut mapping = Mapping::new(analysis, max_fields)?;
         for field in saved["fields"].as_array().ok_or_else(malformed)? {
             let name = field[0].as_str().ok_or_else(malformed)?;
@@ -60,7 +75,9 @@ impl Mapping {
         for (name, definition) in saved["types"].as_object().ok_or_else(malformed)? {
             let mut own = TypeMapping::default();
             own.merge(definition, false)?;
+            let analyzers = mapping.analyzers_of_type(&own)?;
             mapping.types.insert(name.clone(), own);
+            mapping.set_type_analyzers(name, analyzers);
         }
         let nested = saved["nested"].as_array().ok_or_else(malformed)?;
         mapping.nested = nested.iter().filter_map(Value::as_str).map(str::to_owned).collect();

@@ -34,7 +34,8 @@ impl Mapping {
 
     /// Returns the mapping for searches of some types, whose fields have precedence.
     pub(crate) fn for_types(self: Arc<Mapping>, types: &[String]) -> Arc<Mapping> {
-        if types.is_empty() || self.type_fields.is_empty() {
+        let has_analyzers = |name: &String| self.type_analyzers.contains_key(name);
+        if types.is_empty() || self.type_fields.is_empty() && !types.iter().any(has_analyzers) {
             return self;
         }
         let mut narrowed = Mapping::clone(&self);
@@ -45,6 +46,7 @@ impl Mapping {
                     narrowed.fields.insert(name, field.clone());
                 }
             }
+            narrowed.narrow_analyzers(type_name);
         }
         Arc::new(narrowed)
     }
@@ -83,6 +85,7 @@ impl Mapping {
             return false;
         };
         self.type_fields.remove(type_name);
+        self.set_type_analyzers(type_name, None);
         for (name, _) in removed.root.leaves() {
             let others: Vec<&String> = self
                 .types

@@ -247,20 +247,21 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Search analyzer of a field. Default: that of `_all`.
+    /// Analyzer of texts in queries of a field.
     pub(crate) fn search_analyzer(&self, name: &str) -> Analyzer {
         match name {
             "_routing" => Analyzer::keyword(),
             _ => {
-                let field = self.analyzed(name).unwrap_or(self.mapping.all());
-                field.search_analyzer.clone()
+                let [search, _] = self.mapping.query_analyzers(name);
+                search.clone()
             }
         }
     }
 
-    /// Analyzer of quoted texts in a field. Default: that of `_all`.
+    /// Analyzer of quoted texts in queries of a field.
     pub(crate) fn quote_analyzer(&self, name: &str) -> Analyzer {
-        self.analyzed(name).unwrap_or(self.mapping.all()).quote_analyzer.clone()
+        let [_, quote] = self.mapping.query_analyzers(name);
+        quote.clone()
     }
 
     /// Records a named query.

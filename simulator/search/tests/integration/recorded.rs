@@ -42,7 +42,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[rstest]
 #[case::of_a_library(include_str!("../recorded/library.jsonl"), 150)]
 #[case::of_searches(include_str!("../recorded/searches.jsonl"), 560)]
-#[case::of_analyzers(include_str!("../recorded/analyzers.jsonl"), 45)]
+#[case::of_analyzers(include_str!("../recorded/analyzers.jsonl"), 140)]
 #[case::of_spans(include_str!("../recorded/spans.jsonl"), 20)]
 #[case::of_functions(include_str!("../recorded/functions.jsonl"), 15)]
 #[case::of_log_lines(include_str!("../recorded/lines.jsonl"), 120)]
