@@ -3,10 +3,10 @@
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Shard, View};
-use crate::mapping::Mapping;
+use crate::mapping::{Components, Mapping};
 use crate::options::Limits;
 use crate::query::{Context, PARSERS, StringSettings, label, parse_string};
-use crate::score::Weight;
+use crate::score::{Corpus, Weight};
 
 /// Parses a query string as a search over an index without fields does, and returns it as Lucene prints it.
 ///
@@ -14,7 +14,7 @@ use crate::score::Weight;
 /// A text that is not a query, with the position of the error, or a query that exceeds the limits.
 pub fn check_query(text: &str) -> Result<String> {
     let limits = Limits::default();
-    let mapping = Mapping::new(None, limits.fields)?;
+    let mapping = Mapping::new(Components::default(), limits.fields)?;
     let context = Context {
         index: "check",
         mapping: &mapping,
@@ -32,7 +32,8 @@ pub fn check_query(text: &str) -> Result<String> {
         parsers: PARSERS,
     };
     let query = parse_string(&context, text, &StringSettings::default())?;
-    Weight::of(&query, &View::default(), &Shard::new(0), None, &Budget::default())?;
+    let (view, shard) = (View::default(), Shard::new(0));
+    Weight::of(&query, &Corpus::of(&mapping, &view, &shard), &Budget::default())?;
     Ok(label(&query))
 }
 

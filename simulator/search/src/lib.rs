@@ -50,6 +50,7 @@ mod score;
 mod script;
 mod scroll;
 mod shared;
+mod similarity;
 mod sizes;
 mod suggest;
 mod syntax;

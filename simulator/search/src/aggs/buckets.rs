@@ -106,8 +106,10 @@ pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_
                 } else {
                     context.parse_query(filter)?
                 };
-                let Some(shard) = searched.shard() else { continue };
-                let fresh = Weight::of(&query, &searched.view, shard, None, scope.budget)?;
+                let Some(corpus) = searched.corpus() else {
+                    continue;
+                };
+                let fresh = Weight::of(&query, &corpus, scope.budget)?;
                 &weight.insert((set.index, fresh)).1
             }
         };

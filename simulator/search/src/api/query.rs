@@ -10,7 +10,7 @@ use crate::find::{
 };
 use crate::query::{Context, label};
 use crate::rest::{Answer, RestRequest};
-use crate::score::Explained;
+use crate::score::{Corpus, Explained};
 use crate::shared::Shared;
 
 /// Parses the query of a request as a search without hits. A minimum score is parsed, but has no effect.
@@ -266,7 +266,7 @@ pub(crate) fn explain(
         ..index.context(&mapping, &shared.cluster)
     };
     let query = prepare_query(&context, &query, &types, filters).map_err(|error| parse_failure(&index.name, error))?;
-    let explained = Explained::new(&query, &view, shard, None, &request.budget)?;
+    let explained = Explained::new(&query, &Corpus::of(&mapping, &view, shard), &request.budget)?;
     let segment = view
         .segments
         .get(at)

@@ -61,7 +61,7 @@ impl Index {
         settings.set_default("index.creation_date", &created.to_string());
         settings.set("index.uuid", &uuid.into());
         settings.set_default("index.version.created", "1050299");
-        let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
+        let mapping = Mapping::new(settings.components()?, options.limits.fields)?;
         let shards = (0..settings.shards()).map(Shard::new).collect();
         Ok(Index::from_parts(name, created, settings, mapping, shards, options))
     }
@@ -105,14 +105,14 @@ impl Index {
         changed
     }
 
-    /// Applies changed `analysis` settings to the mapping. A closed index does so when it is opened.
+    /// Applies changed analyzers and similarities to the mapping. A closed index does so when it is opened.
     ///
     /// # Errors
     /// Invalid settings.
     pub(crate) fn reconfigure(&self) -> Result<()> {
         let settings = self.settings.read();
         settings.check(&self.name)?;
-        let changed = self.mapping().with_analysis(settings.analysis().cloned())?;
+        let changed = self.mapping().with_components(settings.components()?)?;
         self.change_mapping(|mapping| *mapping = changed);
         Ok(())
     }

@@ -11,6 +11,8 @@ use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::json::{self, is_set};
+use crate::mapping::Components;
+use crate::similarity::Similarities;
 use crate::sizes::byte_size;
 
 /// Dynamic settings, which an open index can change, without `index.`.
@@ -235,7 +237,8 @@ impl Settings {
                 return Err(SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(text)));
             }
         }
-        check_analysis(self.analysis()).map_err(failed)
+        check_analysis(self.analysis()).map_err(failed)?;
+        self.components().map(drop).map_err(failed)
     }
 
     /// Validates changed settings.
@@ -278,8 +281,24 @@ impl Settings {
         }
     }
 
-    pub(crate) fn analysis(&self) -> Option<&Map<String, Value>> {
+    fn analysis(&self) -> Option<&Map<String, Value>> {
         self.analysis.as_ref()
+    }
+
+    /// Returns the components that fields name.
+    ///
+    /// # Errors
+    /// Invalid `similarity` settings.
+    pub(super) fn components(&self) -> Result<Components> {
+        let own = self.flat.iter();
+        let similarities = own.filter_map(|(name, value)| {
+            let name = name.strip_prefix("index.similarity.")?;
+            Some((name.to_owned(), value.clone()))
+        });
+        Ok(Components {
+            analysis: self.analysis.clone(),
+            similarities: Similarities::parse(similarities.collect())?,
+        })
     }
 
     /// How long a change may be invisible to searches. `None`: until an explicit refresh.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::aggs::{self, facets};
-use crate::cluster::{Block, Cluster, Expand, Index, check_open};
+use crate::cluster::{Block, Cluster, Expand, check_open};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::collection::{Collection, collect_all, query_failure};
@@ -14,8 +14,7 @@ use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::window;
 use crate::find::top_docs::{Candidate, TopDocs};
-use crate::index::View;
-use crate::query::{QueryField, label};
+use crate::query::label;
 use crate::score::Statistics;
 use crate::suggest::suggest;
 
@@ -66,23 +65,6 @@ impl Outcome {
     }
 }
 
-/// Returns a function for the document frequency of a term and the number of documents, over all shards of a search.
-fn global_statistics<'a>(
-    shards: &'a [(std::sync::Arc<Index>, std::sync::Arc<View>)],
-) -> impl Fn(&QueryField, &str) -> Result<(u32, u32)> + 'a {
-    move |field, text| {
-        let (mut doc_freq, mut max_doc) = (0u32, 0u32);
-        for (index, view) in shards {
-            max_doc = max_doc.saturating_add(view.max_doc());
-            let mapping = index.mapping();
-            if let Some(field) = mapping.field(&field.name) {
-                doc_freq = doc_freq.saturating_add(view.doc_freq(field.ordinal, text)?);
-            }
-        }
-        Ok((doc_freq, max_doc))
-    }
-}
-
 /// Searches the indices of a multi-index expression. Failures of shards are part of the outcome.
 ///
 /// # Errors
@@ -108,19 +90,11 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         .collect();
     // The first shards of all indices go before their second ones; hits of the same rank are in this order.
     shards.sort_by_key(|(number, ..)| *number);
-    let views: Vec<_> = match request.search_type.is_dfs() {
-        true => shards
-            .iter()
-            .map(|(_, shard, (index, _))| (index.clone(), shard.view()))
-            .collect(),
-        false => vec![],
+    let views = || {
+        let shards = shards.iter();
+        shards.map(|(_, shard, (index, _))| (index.mapping(), shard.view()))
     };
-    let global = global_statistics(&views);
-    let statistics: Option<&Statistics<'_>> = if request.search_type.is_dfs() {
-        Some(&global)
-    } else {
-        None
-    };
+    let statistics = request.search_type.is_dfs().then(|| Statistics::of(views()));
     let scan_alone = request.search_type == SearchType::Scan && !request.scrolls;
     for (number, shard, (index, filters)) in shards {
         outcome.shards += 1;
@@ -137,7 +111,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
             boost,
         };
         // A request that cannot be parsed has the error of its parser.
-        let prepared = prepare(cluster, request, &target, statistics).and_then(|searched| match scan_alone {
+        let prepared = prepare(cluster, request, &target, statistics.as_ref()).and_then(|searched| match scan_alone {
             true => {
                 let reason = "Scroll must be provided when scanning...";
                 Err(SearchError::new(500, "ElasticsearchException", reason))

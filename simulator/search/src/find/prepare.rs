@@ -24,7 +24,7 @@ use crate::mapping::Mapping;
 use crate::query::{
     Caching, Context, FilterClass, Query, QueryKind, ScoreFunction, label, parse_inner_hits, parse_string,
 };
-use crate::score::{Explained, Statistics, Weight};
+use crate::score::{Corpus, Explained, Statistics, Weight};
 use crate::suggest;
 use crate::ties::in_hash_order;
 
@@ -176,7 +176,7 @@ pub(crate) fn prepare(
     cluster: &Cluster,
     request: &SearchRequest,
     target: &Target<'_>,
-    statistics: Option<&Statistics<'_>>,
+    statistics: Option<&Statistics>,
 ) -> Result<Searched> {
     if let Some(error) = &request.failure {
         return Err(error.clone());
@@ -193,7 +193,9 @@ pub(crate) fn prepare(
         ..target.index.context(mapping, cluster)
     };
     let view = target.shard.view();
-    let weigh = |query: &Query| Weight::of(query, &view, target.shard, statistics, &request.budget);
+    let alone = Corpus::of(mapping, &view, target.shard);
+    let corpus = Corpus { statistics, ..alone };
+    let weigh = |query: &Query| Weight::of(query, &corpus, &request.budget);
     let mut progress = ParseProgress {
         index: &target.index.name,
         shard: target.number,
@@ -280,7 +282,7 @@ pub(crate) fn prepare(
         }
     };
     let explain = |query: &Query, wanted: bool| {
-        let explained = || Explained::new(query, &view, target.shard, statistics, &request.budget);
+        let explained = || Explained::new(query, &corpus, &request.budget);
         wanted.then(explained).transpose()
     };
     let explained = explain(&query, request.has_explanations())?;
@@ -301,7 +303,7 @@ pub(crate) fn prepare(
         context: &context,
         number: target.number,
         view: &view,
-        weigh: &|query| Weight::of(query, &view, target.shard, None, &request.budget),
+        weigh: &|query| Weight::of(query, &alone, &request.budget),
         explain: &explain,
     };
     // They are parsed with the query.

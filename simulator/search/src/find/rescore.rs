@@ -108,9 +108,11 @@ pub(super) fn rescore(
     hits: &mut Vec<Candidate>,
 ) -> Result<()> {
     for rescorer in rescorers(request) {
-        let Some(shard) = searched.shard() else { continue };
+        let Some(corpus) = searched.corpus() else {
+            continue;
+        };
         let parsed = rescorer.parsed(cluster, searched)?;
-        let weight = Weight::of(&parsed, &searched.view, shard, None, &request.budget)?;
+        let weight = Weight::of(&parsed, &corpus, &request.budget)?;
         let window = rescorer.window.min(hits.len());
         let (best, rest) = hits.split_at_mut(window);
         for hit in best {
@@ -144,9 +146,11 @@ pub(super) fn explain_rescored(
     mut explanation: Explanation,
 ) -> Result<Explanation> {
     for rescorer in rescorers(request) {
-        let Some(shard) = searched.shard() else { continue };
+        let Some(corpus) = searched.corpus() else {
+            continue;
+        };
         let parsed = rescorer.parsed(cluster, searched)?;
-        let second = Explained::new(&parsed, &searched.view, shard, None, &request.budget)?;
+        let second = Explained::new(&parsed, &corpus, &request.budget)?;
         let second = second.of(&searched.view, place, &request.budget)?;
         explanation = rescorer.explained(explanation, second);
     }

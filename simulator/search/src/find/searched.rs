@@ -11,7 +11,7 @@ use crate::error::{Result, SearchError};
 use crate::index::{Shard, Stored, View};
 use crate::mapping::Mapping;
 use crate::query::{Context, Query};
-use crate::score::{Explained, Scorer, Weight};
+use crate::score::{Corpus, Explained, Scorer, Weight};
 
 /// Search for the inner hits of a hit.
 pub(crate) trait InnerSearch: Send + Sync {
@@ -72,6 +72,11 @@ impl Searched {
 
     pub(crate) fn shard(&self) -> Option<&Shard> {
         self.index.shards.get(self.number as usize)
+    }
+
+    /// The documents of the shard, with the statistics of the shard.
+    pub(crate) fn corpus(&self) -> Option<Corpus<'_>> {
+        Some(Corpus::of(&self.mapping, &self.view, self.shard()?))
     }
 
     /// Returns the post filter of a segment.

@@ -408,7 +408,12 @@ mod tests {
 
     #[test]
     fn errors_show_criteria() {
-        let shown = |sort: Value| shown(&parse_sort(&sort).unwrap(), &Mapping::new(None, 9).unwrap());
+        let shown = |sort: Value| {
+            shown(
+                &parse_sort(&sort).unwrap(),
+                &Mapping::new(Default::default(), 9).unwrap(),
+            )
+        };
         assert_eq!(shown(json!([])), "");
         assert_eq!(shown(json!(["_doc", {"_score": "asc"}])), ",sort[<doc>,<score>!]");
         let long = "<custom:\"__anonymous_long\": \

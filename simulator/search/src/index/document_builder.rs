@@ -9,7 +9,7 @@ use crate::score::norm_of_length;
 
 /// State of a field: its length and its next position.
 pub(super) struct FieldState {
-    /// Number of its terms, without those at the position of the term before, such as synonyms.
+    /// Number of its terms that count for its norm.
     pub(super) length: u32,
     pub(super) position: u32,
     pub(super) norms: bool,

@@ -242,8 +242,8 @@ impl<'a> DocumentParser<'a> {
     /// Indexes the terms of a text, and returns the state of the field. Without frequencies, each distinct term of the
     /// document is added once.
     fn analyze(&mut self, field: &Field, analyzer: &Analyzer, text: &str, boost: f32) -> &mut FieldState {
-        let (field, kind) = (field.ordinal, &field.field_type);
-        let has_frequencies = kind.has_frequencies();
+        let (discounts, kind) = (field.similarity.discounts_overlaps, &field.field_type);
+        let (field, has_frequencies) = (field.ordinal, kind.has_frequencies());
         // `_all` belongs to the root document.
         let doc = match self.outer.first_mut() {
             Some(root) if field == ALL => root,
@@ -257,7 +257,8 @@ impl<'a> DocumentParser<'a> {
         let mut last = None;
         let end = analyzer.analyze(text, &mut |token| {
             if token.text.len() <= MAX_TERM_BYTES {
-                state.length += u32::from(last.replace(token.position) != Some(token.position));
+                let overlaps = last.replace(token.position) == Some(token.position);
+                state.length += u32::from(!(overlaps && discounts));
                 if has_frequencies || state.unique.insert(token.text.into()) {
                     encoded.push_term(field, token.text, base.saturating_add(token.position));
                 }

@@ -14,10 +14,10 @@ use tantivy::directory::{CompositeFile, Directory, FileSlice, OwnedBytes, RamDir
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::index::{InvertedIndexReader, SegmentComponent, SegmentReader};
 use tantivy::positions::PositionReader;
-use tantivy::postings::{BlockSegmentPostings, SegmentPostings, TermInfo};
+use tantivy::postings::{BlockSegmentPostings, Postings, SegmentPostings, TermInfo};
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
-use tantivy::{BitSet, TantivyDocument, TantivyError};
+use tantivy::{BitSet, DocSet, TantivyDocument, TantivyError};
 
 use super::batch::Batch;
 use super::bits::Bits;
@@ -25,6 +25,7 @@ use super::encoded::{ColumnName, Fields, NORMS, field_prefix, norm_in};
 use super::segment_writer::{self, COLUMNS, schema, settings};
 use super::stored::Stored;
 use super::values::Values;
+use crate::budget::Budget;
 use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
 use crate::mapping::FieldOrdinal;
@@ -55,6 +56,7 @@ pub(crate) struct Segment {
     norms: Mutex<HashMap<FieldOrdinal, Arc<[u8]>>>,
     values: Mutex<HashMap<FieldOrdinal, Arc<Values>>>,
     ordinals: Mutex<HashMap<FieldOrdinal, Arc<super::ordinals::Ordinals>>>,
+    occurrences: Mutex<HashMap<FieldOrdinal, u64>>,
 }
 
 impl Segment {
@@ -128,6 +130,7 @@ impl Segment {
             norms: Mutex::default(),
             values: Mutex::default(),
             ordinals: Mutex::default(),
+            occurrences: Mutex::default(),
         })
     }
 
@@ -261,6 +264,26 @@ impl Segment {
         let ordinals = Arc::new(super::ordinals::Ordinals::read(self, field)?);
         self.ordinals.lock().insert(field, ordinals.clone());
         Ok(ordinals)
+    }
+
+    /// Number of terms in a field, those of deleted documents included.
+    pub(crate) fn occurrences(&self, field: FieldOrdinal, budget: &Budget) -> Result<u64> {
+        if let Some(count) = self.occurrences.lock().get(&field) {
+            return Ok(*count);
+        }
+        let (from, to) = (field_prefix(field).to_string(), field_prefix(field + 1).to_string());
+        let mut stream = self.terms.terms().range().ge(&from).lt(&to).into_stream()?;
+        let mut count = 0;
+        while stream.advance() {
+            budget.check()?;
+            let mut postings = self.postings(stream.value(), IndexRecordOption::WithFreqs)?;
+            while postings.doc() != tantivy::TERMINATED {
+                count += u64::from(postings.term_freq());
+                postings.advance();
+            }
+        }
+        self.occurrences.lock().insert(field, count);
+        Ok(count)
     }
 
     /// Fields with loaded values or terms, and the size of these in bytes.

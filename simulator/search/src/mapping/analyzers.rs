@@ -74,7 +74,7 @@ impl Mapping {
             .iter()
             .filter_map(|key| Some((key, definition.get(*key)?.as_str()?)));
         for (key, name) in given {
-            Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
+            Analyzer::configured(name, self.analysis()).map_err(|error| {
                 SearchError::mapping(format!("{} for {key} setting on root type [{type_name}]", error.reason))
             })?;
         }
@@ -87,7 +87,7 @@ impl Mapping {
     /// Returns the analyzers of a type, if it names any.
     pub(super) fn analyzers_of_type(&self, definition: &TypeMapping) -> Result<Option<TypeAnalyzers>> {
         let named = |name: Option<&str>| {
-            let built = name.map(|name| Analyzer::configured(name, self.analysis.as_ref()));
+            let built = name.map(|name| Analyzer::configured(name, self.analysis()));
             built.transpose()
         };
         let own = |key: &str| {
@@ -110,13 +110,15 @@ impl Mapping {
             Some(analyzers) => drop(self.type_analyzers.insert(type_name.to_owned(), analyzers)),
             None => drop(self.type_analyzers.remove(type_name)),
         }
-        self.choose_all_analyzers();
+        self.choose_all_settings();
     }
 
-    /// Lets searches of all types use the `_all` analyzers of the first type.
-    pub(super) fn choose_all_analyzers(&mut self) {
-        let first = self.types.keys().find(|name| *name != DEFAULT);
-        let own = first.and_then(|name| self.type_analyzers.get(name));
+    /// Lets searches of all types use the settings of `_all` in the first type.
+    fn choose_all_settings(&mut self) {
+        let first = self.types.iter().find(|(name, _)| *name != DEFAULT);
+        let settings = first.and_then(|(_, own)| own.metadata("_all")).cloned();
+        self.all.similarity = self.similarity_named(settings.as_ref().and_then(|own| own.get("similarity")));
+        let own = first.and_then(|(name, _)| self.type_analyzers.get(name));
         let [index, search, quote] = own.map(|own| own.all.clone()).unwrap_or_default();
         let [default_index, default_search, default_quote] = self.default_analyzers.clone();
         self.all.index_analyzer = index.unwrap_or(default_index);
@@ -150,7 +152,7 @@ impl Mapping {
             return Ok(None);
         };
         let missing = |_| SearchError::mapping(format!("No analyzer found for [{name}] from path [{path}]"));
-        let named = Analyzer::configured(&name, self.analysis.as_ref());
+        let named = Analyzer::configured(&name, self.analysis());
         named.map(Some).map_err(missing)
     }
 
@@ -159,22 +161,6 @@ impl Mapping {
         let [index, ..] = &self.default_analyzers;
         let own = self.type_analyzers.get(type_name).and_then(|own| own.all[0].as_ref());
         own.or(default).unwrap_or(index)
-    }
-
-    /// Adds the default analyzers of the index with names of their own to the definition of a type that has no others.
-    pub(super) fn describe_default_analyzers(&self, definition: &mut Value) {
-        let configured = self.analysis.as_ref().and_then(|analysis| analysis.get("analyzer"));
-        let Value::Object(definition) = definition else { return };
-        let defaults = [
-            ("index_analyzer", "default_index"),
-            ("search_analyzer", "default_search"),
-        ];
-        let own = defaults
-            .into_iter()
-            .filter(|(_, name)| configured.is_some_and(|own| own.get(name).is_some()));
-        for (key, name) in own.filter(|_| !definition.contains_key("analyzer")).collect::<Vec<_>>() {
-            definition.entry(key).or_insert_with(|| name.into());
-        }
     }
 
     /// Lets searches of a type use its analyzers.
@@ -210,7 +196,7 @@ impl Mapping {
 
     /// Returns the analyzer with a name that a field has.
     pub(super) fn field_analyzer(&self, name: &str, field: &str) -> Result<Analyzer> {
-        Analyzer::configured(name, self.analysis.as_ref()).map_err(|error| {
+        Analyzer::configured(name, self.analysis()).map_err(|error| {
             if error.reason == format!("Analyzer [{name}] not found") {
                 let field = field.rsplit('.').next().unwrap_or(field);
                 return SearchError::mapping(format!("{} for field [{field}]", error.reason));
@@ -225,7 +211,7 @@ impl Mapping {
             (Indexing::Analyzed, Kind::Completion) => {
                 let own = name.unwrap_or("simple");
                 let unknown = format!("Can't find default or mapped analyzer with name [{own}]");
-                Analyzer::configured(own, self.analysis.as_ref()).map_err(|_| SearchError::illegal(unknown))
+                Analyzer::configured(own, self.analysis()).map_err(|_| SearchError::illegal(unknown))
             }
             (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
                 name.map_or_else(|| Ok(default.clone()), |name| self.field_analyzer(name, full_name))

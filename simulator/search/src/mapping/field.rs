@@ -199,8 +199,6 @@ impl FieldType {
                 "boost" => {
                     field.boost = number_of(value).unwrap_or(1.0) as f32;
                 }
-                // A similarity that does not exist is ignored. Those of the index settings are not supported.
-                "similarity" if !matches!(value.as_str(), Some("default" | "BM25")) => continue,
                 "copy_to" => {
                     field.settings.insert(key.clone(), copy_targets(value));
                     continue;

@@ -9,6 +9,7 @@
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
 mod analyzers;
+mod components;
 mod contexts;
 mod default_type;
 mod defaults;
@@ -21,6 +22,7 @@ mod kind;
 mod metadata;
 mod point_fields;
 mod saved;
+mod shown;
 mod times;
 mod tree;
 mod type_fields;
@@ -35,8 +37,10 @@ use serde_json::{Map, Value, json};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::similarity::Similarity;
 
 use analyzers::TypeAnalyzers;
+pub(crate) use components::Components;
 pub(crate) use contexts::Contexts;
 use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
@@ -82,6 +86,7 @@ pub(crate) struct Field {
     pub(crate) search_analyzer: Analyzer,
     /// Analyzer of quoted texts in query strings.
     pub(crate) quote_analyzer: Analyzer,
+    pub(crate) similarity: Similarity,
 }
 
 /// The mapping of an index: the mappings of its types.
@@ -97,7 +102,7 @@ pub(crate) struct Mapping {
     /// Full names by short name: the last part of the path, or `index_name`. The first field with a short name has
     /// it.
     short_names: HashMap<String, String>,
-    analysis: Option<Map<String, Value>>,
+    components: Components,
     /// The default analyzers of the index: at index time, at query time, and of quoted texts.
     default_analyzers: [Analyzer; 3],
     /// Analyzers by type, if they are not those of the index.
@@ -112,12 +117,12 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Creates an empty mapping. `analysis` is the `analysis` section of the index settings.
+    /// Creates an empty mapping.
     ///
     /// # Errors
     /// An invalid default analyzer.
-    pub(crate) fn new(analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
-        let default_analyzers = Analyzer::defaults(analysis.as_ref())?;
+    pub(crate) fn new(components: Components, max_fields: usize) -> Result<Mapping> {
+        let default_analyzers = Analyzer::defaults(components.analysis.as_ref())?;
         let [index_analyzer, search_analyzer, quote_analyzer] = default_analyzers.clone();
         let all = Field {
             ordinal: ALL,
@@ -126,6 +131,7 @@ impl Mapping {
             index_analyzer,
             search_analyzer,
             quote_analyzer,
+            similarity: components.similarities.unnamed(),
         };
         Ok(Mapping {
             types: IndexMap::default(),
@@ -133,7 +139,7 @@ impl Mapping {
             type_fields: HashMap::new(),
             ordinal_count: 0,
             short_names: HashMap::new(),
-            analysis,
+            components,
             default_analyzers,
             type_analyzers: HashMap::new(),
             all,
@@ -259,7 +265,7 @@ impl Mapping {
     }
 
     pub(crate) fn analysis(&self) -> Option<&Map<String, Value>> {
-        self.analysis.as_ref()
+        self.components.analysis.as_ref()
     }
 
     /// Returns the names of the types, in order of creation.
@@ -286,6 +292,7 @@ impl Mapping {
             _ => definition,
         };
         self.check_type_analyzers(type_name, definition)?;
+        let definition = &*self.with_known_similarities(definition);
         let known = self.types.get(type_name);
         let mut fresh = known.cloned().unwrap_or_default();
         let with_defaults = match (known, self.types.get(DEFAULT), definition) {
@@ -438,6 +445,7 @@ impl Mapping {
             index_analyzer,
             search_analyzer,
             quote_analyzer,
+            similarity: self.similarity_of(field_type),
         })
     }
 
@@ -455,26 +463,6 @@ impl Mapping {
             }
         }
         self.fields.insert(field.name.clone(), field);
-    }
-
-    /// Returns the mappings as JSON, by type.
-    pub(crate) fn describe(&self) -> Map<String, Value> {
-        let shown = |name: &String, mapping: &TypeMapping| match self.hidden.get(name) {
-            None => mapping.describe(FieldType::describe),
-            Some(hidden) => {
-                let mut mapping = mapping.clone();
-                hidden.iter().for_each(|path| mapping.root.remove(path));
-                mapping.describe(FieldType::describe)
-            }
-        };
-        let types = self.types.iter();
-        types
-            .map(|(name, mapping)| {
-                let mut definition = shown(name, mapping);
-                self.describe_default_analyzers(&mut definition);
-                (name.clone(), definition)
-            })
-            .collect()
     }
 }
 

@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Field, FieldType, Mapping, TypeMapping};
+use super::{Components, Field, FieldType, Mapping, TypeMapping};
 use crate::error::{Result, SearchError};
+use crate::similarity::Similarities;
 
 impl Mapping {
     /// Returns the state that [`Mapping::restore`] restores.
@@ -32,30 +33,36 @@ impl Mapping {
             "nested": self.nested,
             "hidden": self.hidden,
             "all_norms": self.all.field_type.norms,
-            "analysis": self.analysis,
+            "analysis": self.analysis(),
+            "similarities": self.similarities().saved(),
         })
     }
 
-    /// Returns the mapping with other `analysis` settings.
+    /// Returns the mapping with other components.
     ///
     /// # Errors
-    /// A component that is invalid, or that a field needs and that the settings do not have.
-    pub(crate) fn with_analysis(&self, analysis: Option<Map<String, Value>>) -> Result<Mapping> {
-        Mapping::restored(&self.saved(), analysis, self.max_fields)
+    /// A component that is invalid, or that a field needs and that is missing.
+    pub(crate) fn with_components(&self, components: Components) -> Result<Mapping> {
+        Mapping::restored(&self.saved(), components, self.max_fields)
     }
 
-    /// Restores a saved mapping. `analysis` is the `analysis` section of the index settings, for a mapping that an older
-    /// version saved: a closed index may have changed it, which has no effect until the index is opened.
+    /// Restores a saved mapping. `settings` are the components of the index settings, for a mapping that an older
+    /// version saved: a closed index may have changed them, which has no effect until the index is opened.
     ///
     /// # Errors
     /// An invalid state.
-    pub(crate) fn restore(saved: &Value, analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
-        let own = saved.get("analysis").map(|own| own.as_object().cloned());
-        Mapping::restored(saved, own.unwrap_or(analysis), max_fields)
+    pub(crate) fn restore(saved: &Value, settings: Components, max_fields: usize) -> Result<Mapping> {
+        let analysis = saved.get("analysis").map(|own| own.as_object().cloned());
+        let similarities = saved.get("similarities").map(Similarities::restore).transpose()?;
+        let components = Components {
+            analysis: analysis.unwrap_or(settings.analysis),
+            similarities: similarities.unwrap_or(settings.similarities),
+        };
+        Mapping::restored(saved, components, max_fields)
     }
 
-    fn restored(saved: &Value, analysis: Option<Map<String, Value>>, max_fields: usize) -> Result<Mapping> {
-        let mut mapping = Mapping::new(analysis, max_fields)?;
+    fn restored(saved: &Value, components: Components, max_fields: usize) -> Result<Mapping> {
+        let mut mapping = Mapping::new(components, max_fields)?;
         for field in saved["fields"].as_array().ok_or_else(malformed)? {
             let name = field[0].as_str().ok_or_else(malformed)?;
             let short = name.rsplit('.').next().unwrap_or(name);
@@ -99,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_saved_mapping_is_restored_with_the_ordinals_of_its_fields() {
-        let mut mapping = Mapping::new(None, 100).unwrap();
+        let mut mapping = Mapping::new(Components::default(), 100).unwrap();
         let first = json!({
             "_all": {"norms": {"enabled": false}},
             "dynamic_templates": [
@@ -140,7 +147,7 @@ mod tests {
             .unwrap();
         mapping.remove_type("gone");
         let saved = mapping.saved();
-        let restored = Mapping::restore(&saved, None, 100).unwrap();
+        let restored = Mapping::restore(&saved, Components::default(), 100).unwrap();
         assert_eq!(restored.saved(), saved);
         assert_eq!(restored.describe(), mapping.describe());
         for field in mapping.fields.values() {
@@ -151,6 +158,6 @@ mod tests {
         assert_eq!(format!("{same:?}"), format!("{own:?}"));
         assert_ne!(format!("{same:?}"), format!("{:?}", restored.field("b")));
         assert_eq!(restored.short_names, mapping.short_names);
-        assert!(Mapping::restore(&json!({}), None, 100).is_err());
+        assert!(Mapping::restore(&json!({}), Components::default(), 100).is_err());
     }
 }

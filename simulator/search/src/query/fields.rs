@@ -209,6 +209,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn field(&self, name: &str) -> QueryField {
+        let similarity = self.mapping.similarities().unnamed();
         let ordinal = match name {
             "_type" => TYPE,
             "_field_names" => FIELD_NAMES,
@@ -221,15 +222,17 @@ impl<'a> Context<'a> {
                     if let Some(unmapped) = self.unmapped {
                         unmapped.borrow_mut().push(name.to_owned());
                     }
-                    return QueryField::unmapped(name);
+                    return QueryField {
+                        similarity,
+                        ..QueryField::unmapped(name)
+                    };
                 }
             },
         };
         QueryField {
-            name: name.into(),
             ordinal: Some(ordinal),
-            norms: false,
-            frequencies: false,
+            similarity,
+            ..QueryField::unmapped(name)
         }
     }
 

@@ -49,6 +49,7 @@ use serde_json::{Map, Value};
 
 use crate::mapping::{Field, FieldOrdinal, Indexing};
 use crate::script::MappedScript;
+use crate::similarity::Similarity;
 
 pub(crate) use build::parse_string;
 pub(crate) use dsl_inner_hits::parse_inner_hits;
@@ -79,13 +80,14 @@ pub(crate) const PARSERS: Parsers = Parsers {
 };
 
 /// A field of a query. An unmapped field has no ordinal and no documents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QueryField {
     pub(crate) name: Arc<str>,
     pub(crate) ordinal: Option<FieldOrdinal>,
     pub(crate) norms: bool,
     /// Whether its postings have term frequencies.
     pub(crate) frequencies: bool,
+    pub(crate) similarity: Similarity,
 }
 
 impl QueryField {
@@ -95,6 +97,7 @@ impl QueryField {
             ordinal: Some(field.ordinal),
             norms: field.field_type.norms,
             frequencies: field.field_type.has_frequencies(),
+            similarity: field.similarity,
         }
     }
 
@@ -113,6 +116,7 @@ impl QueryField {
             ordinal: None,
             norms: false,
             frequencies: false,
+            similarity: Similarity::default(),
         }
     }
 }

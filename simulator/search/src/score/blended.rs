@@ -2,15 +2,11 @@
 //!
 //! Source: Elasticsearch 1.5's `BlendedTermQuery`.
 
-use tantivy::DocSet;
-use tantivy::postings::Postings;
-use tantivy::schema::IndexRecordOption;
-
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{View, field_prefix};
 use crate::query::QueryField;
-use crate::score::END;
+use crate::score::statistics;
 
 /// Returns the number of documents that bounds the blended document frequencies: at most the number of terms in the
 /// field with the fewest ones. Fields without term frequencies do not bound it.
@@ -36,26 +32,17 @@ fn occurrences(view: &View, field: &QueryField, limit: u32, budget: &Budget) -> 
     let Some(ordinal) = field.ordinal else { return Ok(0) };
     let (from, to) = (field_prefix(ordinal).to_string(), field_prefix(ordinal + 1).to_string());
     // The sum of the document frequencies is less, but needs no postings.
-    for exact in [false, true] {
-        let mut count = 0u32;
-        for view in &view.segments {
-            let mut stream = view.segment.terms().terms().range().ge(&from).lt(&to).into_stream()?;
-            while count < limit && stream.advance() {
-                budget.check()?;
-                if !exact {
-                    count = count.saturating_add(stream.value().doc_freq);
-                    continue;
-                }
-                let mut postings = view.segment.postings(stream.value(), IndexRecordOption::WithFreqs)?;
-                while count < limit && postings.doc() != END {
-                    count = count.saturating_add(postings.term_freq());
-                    postings.advance();
-                }
-            }
-        }
-        if exact || count >= limit {
-            return Ok(count.min(limit));
+    let mut count = 0u32;
+    for view in &view.segments {
+        let mut stream = view.segment.terms().terms().range().ge(&from).lt(&to).into_stream()?;
+        while count < limit && stream.advance() {
+            budget.check()?;
+            count = count.saturating_add(stream.value().doc_freq);
         }
     }
-    Ok(limit)
+    if count >= limit {
+        return Ok(limit);
+    }
+    let exact = statistics::length(view, field, budget)?;
+    Ok(u32::try_from(exact).unwrap_or(limit).min(limit))
 }

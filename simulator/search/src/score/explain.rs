@@ -2,64 +2,22 @@
 //!
 //! Source: the explanations of Lucene 4.10 and of Elasticsearch 1.5's queries.
 
-use serde_json::{Value, json};
-
 use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::index::{SegmentView, Shard, View};
+use crate::index::View;
 use crate::json::java_number;
 use crate::query::{Occur, Query, QueryKind, boost_label, filter_label, label};
+use crate::score::Scorer;
+use crate::score::corpus::Corpus;
 use crate::score::explain_function::explain_functions;
+use crate::score::explanation::Explanation;
 use crate::score::rewrite::Rewriter;
+use crate::score::similarity::Found;
 use crate::score::weight::{Weight, WeightKind, segment_functions};
-use crate::score::weight_builder::Statistics;
-use crate::score::{Scorer, idf, norm_value};
-
-/// Node of an explanation: a value and its factors.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Explanation {
-    pub(crate) value: f32,
-    pub(crate) description: String,
-    pub(crate) details: Vec<Explanation>,
-    pub(crate) matched: bool,
-}
-
-impl Explanation {
-    pub(crate) fn new(value: f32, description: impl Into<String>, details: Vec<Explanation>) -> Explanation {
-        Explanation {
-            value,
-            description: description.into(),
-            details,
-            matched: true,
-        }
-    }
-
-    fn missed(description: impl Into<String>) -> Explanation {
-        Explanation {
-            value: 0.0,
-            description: description.into(),
-            details: vec![],
-            matched: false,
-        }
-    }
-
-    /// Renders the tree.
-    pub(crate) fn json(&self) -> Value {
-        let value = match self.value.is_nan() {
-            true => json!("NaN"),
-            false => super::score_json(self.value),
-        };
-        let mut shown = json!({"value": value, "description": self.description});
-        if !self.details.is_empty() {
-            shown["details"] = self.details.iter().map(Explanation::json).collect();
-        }
-        shown
-    }
-}
 
 /// Description of a query that does not match a document.
 fn missing(query: &Query, weight: &Weight, doc: u32) -> String {
@@ -98,21 +56,15 @@ pub(crate) struct Explained {
 }
 
 impl Explained {
-    /// Prepares the explanation of a query. Default of `statistics`: those of the shard.
-    pub(crate) fn new(
-        query: &Query,
-        view: &View,
-        shard: &Shard,
-        statistics: Option<&Statistics<'_>>,
-        budget: &Budget,
-    ) -> Result<Explained> {
+    /// Prepares the explanation of a query.
+    pub(crate) fn new(query: &Query, corpus: &Corpus<'_>, budget: &Budget) -> Result<Explained> {
         let rewriter = Rewriter {
-            view,
+            view: corpus.view,
             budget,
             explains: true,
         };
         let query = rewriter.rewrite(query)?.into_owned();
-        let weight = Weight::of(&query, view, shard, statistics, budget)?;
+        let weight = Weight::of(&query, corpus, budget)?;
         Ok(Explained { query, weight })
     }
 
@@ -226,14 +178,18 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
         };
     };
     let score = scorer.score();
+    let found = |name: String, frequency: f32, frequency_name: &'static str| Found {
+        name,
+        doc,
+        frequency,
+        frequency_name,
+        boost: weight.boost,
+        score,
+    };
     Ok(match &weight.kind {
         WeightKind::Term {
-            field,
+            similarity,
             text,
-            idf,
-            doc_freq,
-            max_doc,
-            query_norm,
             infos,
         } => {
             let mut frequency = 0;
@@ -244,61 +200,26 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
                 }
                 frequency = postings.term_freq();
             }
-            Match {
-                name: format!("{}:{text}", field.name),
-                frequency: frequency as f32,
-                frequency_name: "termFreq",
-                idf: idf_explanation(*idf, &[(*doc_freq, *max_doc)]),
-                query_norm: *query_norm,
-                norm: norm(field.norms, field.ordinal, view, doc)?,
-            }
-            .explanation(weight, score, doc)
+            let name = format!("{}:{text}", similarity.field.name);
+            similarity.explanation(found(name, frequency as f32, "termFreq"), view)?
         }
-        WeightKind::Phrase {
-            field,
-            text,
-            idf,
-            statistics,
-            query_norm,
-            ..
-        } => {
+        WeightKind::Phrase { similarity, text, .. } => {
             let mut frequency = 0.0;
             if let Some(mut scorer) = weight.phrase_scorer(at, &view.segment)? {
                 scorer.seek(doc);
                 frequency = scorer.frequency();
             }
-            Match {
-                name: format!("{}:{text}", field.name),
-                frequency,
-                frequency_name: "phraseFreq",
-                idf: idf_explanation(*idf, statistics),
-                query_norm: *query_norm,
-                norm: norm(field.norms, field.ordinal, view, doc)?,
-            }
-            .explanation(weight, score, doc)
+            let name = format!("{}:{text}", similarity.field.name);
+            similarity.explanation(found(name, frequency, "phraseFreq"), view)?
         }
-        WeightKind::Span {
-            field,
-            idf,
-            statistics,
-            query_norm,
-            span,
-        } => {
-            let mut scorer = weight.span_scorer(span, field, at, &view.segment)?;
+        WeightKind::Span { similarity, span } => {
+            let mut scorer = weight.span_scorer(span, similarity, at, &view.segment)?;
             scorer.seek(doc);
             let name = match &query.kind {
                 QueryKind::Span(span) => span.label(),
                 _ => label(query),
             };
-            Match {
-                name,
-                frequency: scorer.frequency(),
-                frequency_name: "phraseFreq",
-                idf: idf_explanation(*idf, statistics),
-                query_norm: *query_norm,
-                norm: norm(field.norms, field.ordinal, view, doc)?,
-            }
-            .explanation(weight, score, doc)
+            similarity.explanation(found(name, scorer.frequency(), "phraseFreq"), view)?
         }
         WeightKind::Functions { .. } => with_functions(query, weight, shard, place, budget)?,
         WeightKind::Nested { outer, .. } => {
@@ -412,76 +333,5 @@ fn boolean(
             let coord = Explanation::new(factor, format!("coord({overlap}/{scoring})"), vec![]);
             explained(sum.value * factor, "product of:", vec![sum, coord])
         }
-    }
-}
-
-fn norm(norms: bool, ordinal: Option<u32>, view: &SegmentView, doc: u32) -> Result<f32> {
-    match ordinal {
-        Some(ordinal) if norms => Ok(norm_value(
-            view.segment.norms(ordinal)?.get(doc as usize).copied().unwrap_or(0),
-        )),
-        _ => Ok(1.0),
-    }
-}
-
-/// Explains the inverse document frequency of terms, from their document frequencies and the number of documents.
-fn idf_explanation(value: f32, statistics: &[(u32, u32)]) -> Explanation {
-    let shown = |(doc_freq, max_doc): &(u32, u32)| format!("idf(docFreq={doc_freq}, maxDocs={max_doc})");
-    match statistics {
-        [only] => Explanation::new(value, shown(only), vec![]),
-        several => {
-            let parts = several
-                .iter()
-                .map(|own| Explanation::new(idf(own.0, own.1), shown(own), vec![]));
-            Explanation::new(value, "idf(), sum of:", parts.collect())
-        }
-    }
-}
-
-/// A match of a term, a phrase or a span in a document.
-struct Match {
-    name: String,
-    frequency: f32,
-    frequency_name: &'static str,
-    idf: Explanation,
-    query_norm: f32,
-    norm: f32,
-}
-
-impl Match {
-    fn explanation(self, weight: &Weight, score: f32, doc: u32) -> Explanation {
-        let (frequency, boost) = (self.frequency, weight.boost);
-        let tf = frequency.sqrt();
-        let frequency_part = Explanation::new(
-            frequency,
-            format!("{}={}", self.frequency_name, java_number(frequency)),
-            vec![],
-        );
-        let tf_part = Explanation::new(
-            tf,
-            format!("tf(freq={}), with freq of:", java_number(frequency)),
-            vec![frequency_part],
-        );
-        let norm_part = Explanation::new(self.norm, format!("fieldNorm(doc={doc})"), vec![]);
-        let field_weight = Explanation::new(
-            tf * self.idf.value * self.norm,
-            format!("fieldWeight in {doc}, product of:"),
-            vec![tf_part, self.idf.clone(), norm_part],
-        );
-        let query_weight = boost * self.idf.value * self.query_norm;
-        let mut query_parts = vec![self.idf, Explanation::new(self.query_norm, "queryNorm", vec![])];
-        if boost != 1.0 {
-            query_parts.insert(0, Explanation::new(boost, "boost", vec![]));
-        }
-        let inner = if query_weight == 1.0 {
-            field_weight
-        } else {
-            let query_weight = Explanation::new(query_weight, "queryWeight, product of:", query_parts);
-            let what = format!("score(doc={doc},freq={}), product of:", java_number(frequency));
-            Explanation::new(score, what, vec![query_weight, field_weight])
-        };
-        let name = self.name + &boost_label(boost);
-        let what = format!("weight({name} in {doc}) [PerFieldSimilarity], result of:");
-        Explanation::new(score, what, vec![inner])
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::json::java_number;
 use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Modifier, Origin, ScoreFunction, filter_label};
-use crate::score::explain::Explanation;
+use crate::score::explanation::Explanation;
 use crate::score::function::SegmentFunction;
 
 /// Explains how functions change the score of a document. `own` explains the score of the query.

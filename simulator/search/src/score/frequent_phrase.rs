@@ -8,8 +8,8 @@ use tantivy::positions::PositionReader;
 use tantivy::postings::BlockSegmentPostings;
 
 use super::END;
-use super::leaf::TermScore;
 use super::match_scorer::DocMatcher;
+use super::term_score::TermScore;
 
 /// Number of documents of the first window, and of the first one after a gap.
 const SMALLEST_WINDOW: u32 = 256;

@@ -1,55 +1,11 @@
 //! Leaf scorers: a term, a set of documents, all documents.
 
-use std::sync::Arc;
-
 use tantivy::DocSet;
 use tantivy::postings::{Postings, SegmentPostings};
 
-use super::{END, Scorer, norm_value};
+use super::term_score::TermScore;
+use super::{END, Scorer};
 use crate::index::Bits;
-
-/// Number of frequencies whose scores are precomputed.
-const CACHED_FREQUENCIES: usize = 32;
-
-/// Score of a term, from its frequency and the norm of the document.
-pub(super) struct TermScore {
-    value: f32,
-    norms: Option<Arc<[u8]>>,
-    cache: [f32; CACHED_FREQUENCIES],
-}
-
-impl TermScore {
-    pub(super) fn new(value: f32, norms: Option<Arc<[u8]>>) -> TermScore {
-        let mut cache = [0.0; CACHED_FREQUENCIES];
-        for (frequency, slot) in (0u8..).zip(&mut cache) {
-            *slot = f32::from(frequency).sqrt() * value;
-        }
-        TermScore { value, norms, cache }
-    }
-
-    #[inline]
-    pub(super) fn of(&self, doc: u32, frequency: u32) -> f32 {
-        let raw = self
-            .cache
-            .get(frequency as usize)
-            .copied()
-            .unwrap_or_else(|| (frequency as f32).sqrt() * self.value);
-        self.normed(doc, raw)
-    }
-
-    /// Score for a fractional frequency, of a sloppy phrase or a span.
-    pub(super) fn of_sloppy(&self, doc: u32, frequency: f32) -> f32 {
-        self.normed(doc, frequency.sqrt() * self.value)
-    }
-
-    #[inline]
-    fn normed(&self, doc: u32, raw: f32) -> f32 {
-        match &self.norms {
-            None => raw,
-            Some(norms) => raw * norm_value(norms.get(doc as usize).copied().unwrap_or(0)),
-        }
-    }
-}
 
 /// Scorer of a term.
 pub(super) struct TermScorer {

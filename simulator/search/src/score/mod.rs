@@ -1,14 +1,16 @@
-//! Scoring: classic TF-IDF as in Lucene 4.10, in single precision.
+//! Scoring as in Lucene 4.10, in single precision: TF-IDF, unless a field has another similarity.
 //!
 //! Guarantees: scores are equal to Lucene's, including term frequency, inverse document frequency, length norms as
 //! bytes, coord, query norm and boosts.
 //!
-//! Source: Lucene 4.10's `DefaultSimilarity` and query weights. Statistics are per shard, unless others are passed in.
+//! Source: Lucene 4.10's similarities and query weights. Statistics are per shard, unless others are passed in.
 
 mod blended;
 mod boolean;
+mod corpus;
 mod explain;
 mod explain_function;
+mod explanation;
 mod frequent_phrase;
 mod function;
 mod join;
@@ -18,17 +20,22 @@ mod phrase;
 mod positions;
 mod relatives;
 mod rewrite;
+mod similarity;
 mod sloppy;
 mod span;
+mod statistics;
+mod term_score;
 mod weight;
 mod weight_builder;
 mod weight_properties;
 
-pub(crate) use explain::{Explained, Explanation};
+pub(crate) use corpus::Corpus;
+pub(crate) use explain::Explained;
+pub(crate) use explanation::Explanation;
 pub(crate) use rewrite::Rewriter;
 pub(crate) use span::{Span, ordered, unordered};
+pub(crate) use statistics::Statistics;
 pub(crate) use weight::Weight;
-pub(crate) use weight_builder::Statistics;
 
 /// Document number after the last document.
 pub(crate) const END: u32 = tantivy::TERMINATED;
@@ -81,7 +88,7 @@ pub(crate) fn score_json(score: f32) -> serde_json::Value {
         .map_or(serde_json::Value::Null, serde_json::Value::from)
 }
 
-/// Computes the inverse document frequency.
+/// Computes the inverse document frequency of a term for TF-IDF.
 pub(crate) fn idf(doc_freq: u32, max_doc: u32) -> f32 {
     ((f64::from(max_doc) / (f64::from(doc_freq) + 1.0)).ln() + 1.0) as f32
 }
@@ -119,6 +126,12 @@ pub(crate) fn norm_value(byte: u8) -> f32 {
     } else {
         f32::from_bits((u32::from(byte) << 21) + ((63 - 15) << 24))
     }
+}
+
+/// Length of a field that a norm stands for: the norm is its inverse square root.
+fn length_of(norm: u8) -> f32 {
+    let value = norm_value(norm);
+    1.0 / (value * value)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use tantivy::DocSet;
 use tantivy::postings::{Postings, SegmentPostings};
 
 use super::END;
-use super::leaf::TermScore;
 use super::match_scorer::{DocMatcher, MatchScorer};
 use super::sloppy::sloppy_frequency;
+use super::term_score::TermScore;
 
 /// Slot of a phrase: the postings of the alternative terms at one position.
 pub(super) struct Slot {

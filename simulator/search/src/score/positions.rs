@@ -31,14 +31,19 @@ impl Weight {
         let check = |weight: &Weight| weight.check_positions(mapping);
         match &self.kind {
             WeightKind::Phrase {
-                field, first, slots, ..
+                similarity,
+                first,
+                slots,
+                ..
             } => {
                 let infos = slots.first().into_iter().flat_map(|slot| &slot.terms);
                 let is_found = infos.flat_map(|(_, infos)| infos).any(Option::is_some);
                 let term = Some(first.as_str()).filter(|_| is_found);
-                check_field(mapping, field, "PhraseQuery", term)
+                check_field(mapping, &similarity.field, "PhraseQuery", term)
             }
-            WeightKind::Span { field, span, .. } => check_field(mapping, field, "SpanTermQuery", span.first_term()),
+            WeightKind::Span { similarity, span } => {
+                check_field(mapping, &similarity.field, "SpanTermQuery", span.first_term())
+            }
             WeightKind::Bool { clauses, .. } => clauses.iter().try_for_each(|(_, weight)| check(weight)),
             WeightKind::DisjunctionMax { weights, .. } => weights.iter().try_for_each(check),
             WeightKind::Boosting { positive, negative, .. } => check(positive).and_then(|()| check(negative)),

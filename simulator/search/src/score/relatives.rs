@@ -12,6 +12,7 @@ use crate::index::{nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
 use crate::query::{JoinMode, NestedQuery, RelatedQuery, Relation};
 use crate::score::END;
+use crate::score::corpus::Corpus;
 use crate::score::join::{JoinedScore, RelatedWeight};
 use crate::score::weight::{Weight, WeightKind};
 use crate::score::weight_builder::WeightBuilder;
@@ -35,7 +36,11 @@ impl WeightBuilder<'_> {
     /// Runs the inner query of a parent or child query by itself; it is scored independently, too, by the statistics of
     /// the shard.
     pub(super) fn related(&self, query: &RelatedQuery) -> Result<RelatedWeight> {
-        let weight = Weight::of(&query.query, self.view, self.shard, None, self.budget)?;
+        let alone = Corpus {
+            statistics: None,
+            ..*self.corpus
+        };
+        let weight = Weight::of(&query.query, &alone, self.budget)?;
         let squares = (query.mode != JoinMode::None).then(|| weight.sum_of_squares());
         let mut found: Vec<(usize, u32, f32)> = Vec::new();
         for (at, view) in self.view.segments.iter().enumerate() {

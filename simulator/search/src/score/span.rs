@@ -9,8 +9,8 @@ use tantivy::schema::IndexRecordOption;
 use crate::error::Result;
 use crate::index::Segment;
 use crate::score::END;
-use crate::score::leaf::TermScore;
 use crate::score::match_scorer::{DocMatcher, MatchScorer};
+use crate::score::term_score::TermScore;
 
 /// A span query with the postings of its terms, by segment.
 pub(super) enum SpanWeight {

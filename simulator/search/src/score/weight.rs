@@ -6,17 +6,20 @@ use tantivy::schema::IndexRecordOption;
 
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::index::{Bits, Segment, SegmentView, Shard, View, Within};
-use crate::query::{FunctionSettings, JoinMode, Occur, Query, QueryField, ScoreFunction};
+use crate::index::{Bits, Segment, SegmentView, Within};
+use crate::query::{FunctionSettings, JoinMode, Occur, Query, ScoreFunction};
 use crate::score::boolean::{BooleanScorer, DisjunctionMaxScorer, FilteredScorer};
+use crate::score::corpus::Corpus;
 use crate::score::frequent_phrase::{FrequentPhrase, Word};
 use crate::score::function::{BoostingScorer, FunctionScorer, SegmentFunction};
 use crate::score::join::{JoinScorer, RelatedWeight};
-use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
+use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScorer};
 use crate::score::match_scorer::MatchScorer;
 use crate::score::phrase::{PhraseScorer, Slot};
+use crate::score::similarity::SimilarityWeight;
 use crate::score::span::{SpanScorer, SpanWeight};
-use crate::score::weight_builder::{Statistics, WeightBuilder};
+use crate::score::term_score::TermScore;
+use crate::score::weight_builder::WeightBuilder;
 use crate::score::{END, Scorer, query_norm};
 
 /// Weight of a query or of one of its clauses.
@@ -33,23 +36,15 @@ pub(super) enum WeightKind {
     Nothing,
     All,
     Term {
-        field: QueryField,
+        similarity: SimilarityWeight,
         text: String,
-        idf: f32,
-        doc_freq: u32,
-        max_doc: u32,
-        query_norm: f32,
         infos: Vec<Option<TermInfo>>,
     },
     Phrase {
-        field: QueryField,
+        similarity: SimilarityWeight,
         text: String,
         /// First term.
         first: String,
-        idf: f32,
-        /// Document frequencies of the terms, with the number of documents.
-        statistics: Vec<(u32, u32)>,
-        query_norm: f32,
         slop: u32,
         slots: Vec<PhraseSlot>,
     },
@@ -72,11 +67,7 @@ pub(super) enum WeightKind {
         tie: f32,
     },
     Span {
-        field: QueryField,
-        idf: f32,
-        /// Document frequencies of the terms, with the number of documents.
-        statistics: Vec<(u32, u32)>,
-        query_norm: f32,
+        similarity: SimilarityWeight,
         span: SpanWeight,
     },
     Boosting {
@@ -111,22 +102,13 @@ pub(super) struct PhraseSlot {
 }
 
 impl Weight {
-    /// Builds the normalized weight of a query on a shard. Default of `statistics`: those of the shard.
-    pub(crate) fn of(
-        query: &Query,
-        view: &View,
-        shard: &Shard,
-        statistics: Option<&Statistics<'_>>,
-        budget: &Budget,
-    ) -> Result<Weight> {
-        let builder = WeightBuilder {
-            view,
-            shard,
-            statistics,
-            budget,
+    /// Builds the normalized weight of a query on a shard.
+    pub(crate) fn of(query: &Query, corpus: &Corpus<'_>, budget: &Budget) -> Result<Weight> {
+        let mut weight = WeightBuilder::new(corpus, budget).build_rewritten(query)?;
+        let norm = match corpus.base.is_classic() {
+            true => query_norm(weight.sum_of_squares()),
+            false => 1.0,
         };
-        let mut weight = builder.build_rewritten(query)?;
-        let norm = query_norm(weight.sum_of_squares());
         weight.normalize(norm, 1.0);
         Ok(weight)
     }
@@ -135,9 +117,9 @@ impl Weight {
         let square = self.boost * self.boost;
         match &self.kind {
             WeightKind::Nothing => 0.0,
-            WeightKind::Term { idf, .. } | WeightKind::Phrase { idf, .. } | WeightKind::Span { idf, .. } => {
-                square * idf * idf
-            }
+            WeightKind::Term { similarity, .. }
+            | WeightKind::Phrase { similarity, .. }
+            | WeightKind::Span { similarity, .. } => similarity.sum_of_squares(self.boost),
             WeightKind::Boosting { positive, .. } => square * positive.sum_of_squares(),
             WeightKind::Nested { inner, .. } => square * inner.sum_of_squares(),
             WeightKind::Related(related) => square * related.squares.unwrap_or(1.0),
@@ -180,12 +162,9 @@ impl Weight {
                     .for_each(|filter| filter.normalize(norm, 1.0));
                 self.value = boost;
             }
-            WeightKind::Term { idf, query_norm, .. }
-            | WeightKind::Phrase { idf, query_norm, .. }
-            | WeightKind::Span { idf, query_norm, .. } => {
-                *query_norm = norm * top_boost;
-                self.value = *idf * boost * *query_norm * *idf;
-            }
+            WeightKind::Term { similarity, .. }
+            | WeightKind::Phrase { similarity, .. }
+            | WeightKind::Span { similarity, .. } => self.value = similarity.normalize(boost, norm, top_boost),
             WeightKind::Bool { clauses, .. } => clauses
                 .iter_mut()
                 .for_each(|(_, weight)| weight.normalize(norm, top_boost * boost)),
@@ -207,14 +186,14 @@ impl Weight {
         let scorer: Box<dyn Scorer> = match &self.kind {
             WeightKind::Nothing => return Ok(None),
             WeightKind::All => Box::new(AllScorer::new(segment.max_doc(), self.value)),
-            WeightKind::Term { field, infos, .. } => {
+            WeightKind::Term { similarity, infos, .. } => {
                 let Some(info) = infos.get(at).and_then(Option::as_ref) else {
                     return Ok(None);
                 };
                 let postings = segment.postings(info, IndexRecordOption::WithFreqs)?;
                 Box::new(TermScorer {
                     postings,
-                    score: self.term_score(field, segment)?,
+                    score: similarity.term_score(self.value, segment)?,
                 })
             }
             WeightKind::Phrase { .. } => {
@@ -233,7 +212,7 @@ impl Weight {
                     Box::new(ConstantScorer {
                         inner: Box::new(TermScorer {
                             postings,
-                            score: TermScore::new(0.0, None),
+                            score: TermScore::classic(0.0, None),
                         }),
                         score: self.value,
                     })
@@ -249,7 +228,7 @@ impl Weight {
                 Some(docs) => Box::new(BitsScorer::new(docs.clone(), self.value)),
                 None => return Ok(None),
             },
-            WeightKind::Span { field, span, .. } => Box::new(self.span_scorer(span, field, at, segment)?),
+            WeightKind::Span { similarity, span } => Box::new(self.span_scorer(span, similarity, at, segment)?),
             WeightKind::Boosting {
                 positive,
                 negative,
@@ -324,28 +303,23 @@ impl Weight {
         Ok((scorer.doc() != END).then_some(scorer))
     }
 
-    fn term_score(&self, field: &QueryField, segment: &Segment) -> Result<TermScore> {
-        let norms = match field.ordinal {
-            Some(ordinal) if field.norms => Some(segment.norms(ordinal)?),
-            _ => None,
-        };
-        Ok(TermScore::new(self.value, norms))
-    }
-
     pub(super) fn span_scorer(
         &self,
         span: &SpanWeight,
-        field: &QueryField,
+        similarity: &SimilarityWeight,
         at: usize,
         segment: &Segment,
     ) -> Result<SpanScorer> {
-        SpanScorer::new(span, at, segment, self.term_score(field, segment)?)
+        SpanScorer::new(span, at, segment, similarity.term_score(self.value, segment)?)
     }
 
     /// Scorer of an exact phrase of words that are frequent in the segment.
     fn frequent_phrase_scorer(&self, at: usize, segment: &Segment) -> Result<Option<MatchScorer<FrequentPhrase>>> {
         let WeightKind::Phrase {
-            field, slots, slop: 0, ..
+            similarity,
+            slots,
+            slop: 0,
+            ..
         } = &self.kind
         else {
             return Ok(None);
@@ -365,12 +339,19 @@ impl Weight {
             let (blocks, positions) = segment.blocks(info)?;
             Ok(Word::new(blocks, positions, last - offset))
         });
-        let phrase = FrequentPhrase::new(words.collect::<Result<_>>()?, self.term_score(field, segment)?);
+        let score = similarity.term_score(self.value, segment)?;
+        let phrase = FrequentPhrase::new(words.collect::<Result<_>>()?, score);
         Ok(Some(MatchScorer::of(phrase)))
     }
 
     pub(super) fn phrase_scorer(&self, at: usize, segment: &Segment) -> Result<Option<PhraseScorer>> {
-        let WeightKind::Phrase { field, slots, slop, .. } = &self.kind else {
+        let WeightKind::Phrase {
+            similarity,
+            slots,
+            slop,
+            ..
+        } = &self.kind
+        else {
             return Ok(None);
         };
         let mut places = Vec::with_capacity(slots.len());
@@ -387,7 +368,11 @@ impl Weight {
             }
             places.push(Slot::new(postings, numbers, slot.offset));
         }
-        Ok(Some(PhraseScorer::new(places, *slop, self.term_score(field, segment)?)))
+        Ok(Some(PhraseScorer::new(
+            places,
+            *slop,
+            similarity.term_score(self.value, segment)?,
+        )))
     }
 }
 

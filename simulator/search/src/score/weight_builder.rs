@@ -4,52 +4,73 @@ use tantivy::postings::TermInfo;
 
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::index::{Bits, Shard, View, Within, outer_docs, term_key};
+use crate::index::{Bits, Shard, View, Within, outer_docs};
 use crate::query::{
     Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
 use crate::score::blended;
-use crate::score::idf;
+use crate::score::corpus::Corpus;
 use crate::score::rewrite::Rewriter;
+use crate::score::similarity::SimilarityWeight;
 use crate::score::span::SpanWeight;
+use crate::score::statistics::{self, TermStatistics, term_infos};
 use crate::score::weight::{PhraseSlot, Weight, WeightKind};
-
-fn term_infos(view: &View, field: &QueryField, text: &str) -> Result<Vec<Option<TermInfo>>> {
-    let Some(ordinal) = field.ordinal else {
-        return Ok(vec![None; view.segments.len()]);
-    };
-    let key = term_key(ordinal, text);
-    view.segments.iter().map(|view| view.segment.term_info(&key)).collect()
-}
-
-fn doc_freq(infos: &[Option<TermInfo>]) -> u32 {
-    infos.iter().flatten().map(|info| info.doc_freq).sum()
-}
-
-/// Source of the document frequency of a term and the number of documents, if these are not those of the shard.
-pub(crate) type Statistics<'a> = dyn Fn(&QueryField, &str) -> Result<(u32, u32)> + 'a;
 
 /// Builder of weights.
 pub(super) struct WeightBuilder<'a> {
+    pub(super) corpus: &'a Corpus<'a>,
     pub(super) view: &'a View,
     pub(super) shard: &'a Shard,
-    pub(super) statistics: Option<&'a Statistics<'a>>,
     pub(super) budget: &'a Budget,
 }
 
-impl WeightBuilder<'_> {
-    fn frequency(&self, field: &QueryField, text: &str, infos: &[Option<TermInfo>]) -> Result<(u32, u32)> {
-        match self.statistics {
-            Some(statistics) => statistics(field, text),
-            None => Ok((doc_freq(infos), self.view.max_doc())),
+impl<'a> WeightBuilder<'a> {
+    pub(super) fn new(corpus: &'a Corpus<'a>, budget: &'a Budget) -> WeightBuilder<'a> {
+        WeightBuilder {
+            corpus,
+            view: corpus.view,
+            shard: corpus.shard,
+            budget,
         }
+    }
+
+    /// Statistics of a term, from its postings if they are those of the shard.
+    fn statistics(&self, field: &QueryField, text: &str, infos: &[Option<TermInfo>]) -> Result<TermStatistics> {
+        match self.corpus.statistics {
+            Some(statistics) => statistics.of_term(field, text, self.budget),
+            None => statistics::of_infos(self.view, field, infos, self.budget),
+        }
+    }
+
+    /// Weight of terms with these statistics.
+    fn similarity(&self, field: &QueryField, terms: Vec<TermStatistics>) -> Result<SimilarityWeight> {
+        let is_used = !field.similarity.is_classic() && field.frequencies;
+        let length = is_used.then(|| match self.corpus.statistics {
+            Some(statistics) => statistics.length(field, self.budget),
+            None => statistics::length(self.view, field, self.budget),
+        });
+        Ok(SimilarityWeight::new(field, terms, length.transpose()?))
+    }
+
+    fn term_kind(
+        &self,
+        field: &QueryField,
+        text: &str,
+        term: TermStatistics,
+        infos: Vec<Option<TermInfo>>,
+    ) -> Result<WeightKind> {
+        Ok(WeightKind::Term {
+            similarity: self.similarity(field, vec![term])?,
+            text: text.to_owned(),
+            infos,
+        })
     }
 
     fn term(&self, field: &QueryField, text: &str, boost: f32) -> Result<Weight> {
         let infos = term_infos(self.view, field, text)?;
-        let (doc_freq, max_doc) = self.frequency(field, text, &infos)?;
+        let statistics = self.statistics(field, text, &infos)?;
         Ok(Weight {
-            kind: term_kind(field, text, doc_freq, max_doc, infos),
+            kind: self.term_kind(field, text, statistics, infos)?,
             boost,
             value: 0.0,
             norm: 1.0,
@@ -75,7 +96,11 @@ impl WeightBuilder<'_> {
             QueryKind::Term { field, text } => return self.term(field, text, query.boost),
             QueryKind::RareTerm { field, text } => {
                 let infos = term_infos(view, field, text)?;
-                term_kind(field, text, 1, view.max_doc(), infos)
+                let statistics = TermStatistics {
+                    doc_freq: 1,
+                    ..statistics::of_infos(view, field, &infos, self.budget)?
+                };
+                self.term_kind(field, text, statistics, infos)?
             }
             QueryKind::Phrase { field, slots, slop } => self.phrase(field, slots, *slop)?,
             QueryKind::MultiTerm { field, matcher } => match expand(view, field, matcher, self.budget)? {
@@ -109,7 +134,7 @@ impl WeightBuilder<'_> {
                 WeightKind::Bool {
                     clauses,
                     minimum_should_match: *minimum_should_match,
-                    coord: *coord,
+                    coord: *coord && self.corpus.base.is_classic(),
                 }
             }
             QueryKind::DisjunctionMax { queries, tie } => WeightKind::DisjunctionMax {
@@ -224,13 +249,13 @@ impl WeightBuilder<'_> {
         let mut terms = Vec::new();
         for (field, boost) in fields {
             let infos = term_infos(self.view, field, text)?;
-            let (doc_freq, max_doc) = self.frequency(field, text, &infos)?;
-            terms.push((field, *boost, infos, doc_freq, max_doc));
+            let statistics = self.statistics(field, text, &infos)?;
+            terms.push((field, *boost, infos, statistics));
         }
         let mut order: Vec<usize> = (0..terms.len()).collect();
-        order.sort_by_key(|at| std::cmp::Reverse(terms.get(*at).map_or(0, |term| term.3)));
-        let max_doc_freq = terms.iter().map(|term| term.3).max().unwrap_or(0);
-        let most = terms.iter().map(|term| term.4).max().unwrap_or(0);
+        order.sort_by_key(|at| std::cmp::Reverse(terms.get(*at).map_or(0, |term| term.3.doc_freq)));
+        let max_doc_freq = terms.iter().map(|term| term.3.doc_freq).max().unwrap_or(0);
+        let most = terms.iter().map(|term| term.3.max_doc).max().unwrap_or(0);
         let bound = match fields.len() {
             0 | 1 => most,
             _ => blended::max_doc(self.view, fields.iter().map(|(field, _)| field), most, self.budget)?,
@@ -241,25 +266,28 @@ impl WeightBuilder<'_> {
             let (Some(term), Some(slot)) = (terms.get(at), blended.get_mut(at)) else {
                 continue;
             };
-            if term.3 == 0 {
+            if term.3.doc_freq == 0 {
                 break;
             }
-            if previous > term.3 {
+            if previous > term.3.doc_freq {
                 actual += 1;
             }
-            previous = term.3;
+            previous = term.3.doc_freq;
             *slot = actual.min(bound);
         }
         let weights = terms
             .into_iter()
             .zip(blended)
-            .map(|((field, boost, infos, _, max_doc), doc_freq)| Weight {
-                kind: term_kind(field, text, doc_freq, max_doc, infos),
-                boost,
-                value: 0.0,
-                norm: 1.0,
+            .map(|((field, boost, infos, own), doc_freq)| {
+                let statistics = TermStatistics { doc_freq, ..own };
+                Ok(Weight {
+                    kind: self.term_kind(field, text, statistics, infos)?,
+                    boost,
+                    value: 0.0,
+                    norm: 1.0,
+                })
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Ok(WeightKind::DisjunctionMax { weights, tie })
     }
 
@@ -273,12 +301,7 @@ impl WeightBuilder<'_> {
         };
         let statistics = self.span_statistics(span)?;
         Ok(WeightKind::Span {
-            field: field.clone(),
-            idf: statistics
-                .iter()
-                .fold(0.0, |sum, (doc_freq, max_doc)| sum + idf(*doc_freq, *max_doc)),
-            statistics,
-            query_norm: 1.0,
+            similarity: self.similarity(field, statistics)?,
             span: self.span_weight(span)?,
         })
     }
@@ -294,8 +317,8 @@ impl WeightBuilder<'_> {
         }
     }
 
-    /// Returns the document frequencies of all distinct terms, in order.
-    fn span_statistics(&self, span: &SpanQuery) -> Result<Vec<(u32, u32)>> {
+    /// Returns the statistics of all distinct terms, in order.
+    fn span_statistics(&self, span: &SpanQuery) -> Result<Vec<TermStatistics>> {
         let mut terms = std::collections::BTreeMap::new();
         let mut open = vec![span];
         while let Some(span) = open.pop() {
@@ -306,7 +329,7 @@ impl WeightBuilder<'_> {
         }
         let statistics = terms.iter().map(|((_, text), field)| {
             let infos = term_infos(self.view, field, text)?;
-            self.frequency(field, text, &infos)
+            self.statistics(field, text, &infos)
         });
         statistics.collect()
     }
@@ -357,15 +380,13 @@ impl WeightBuilder<'_> {
     fn phrase(&self, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u32) -> Result<WeightKind> {
         let first = slots.first().map_or(0, |(position, _)| *position);
         let mut numbers: Vec<&str> = Vec::new();
-        let (mut sum, mut statistics) = (0.0, Vec::new());
+        let mut statistics = Vec::new();
         let mut places = Vec::new();
         for (position, texts) in slots {
             let mut terms = Vec::new();
             for text in texts {
                 let infos = term_infos(self.view, field, text)?;
-                let (doc_freq, max_doc) = self.frequency(field, text, &infos)?;
-                sum += idf(doc_freq, max_doc);
-                statistics.push((doc_freq, max_doc));
+                statistics.push(self.statistics(field, text, &infos)?);
                 let number = numbers.iter().position(|known| known == text).unwrap_or_else(|| {
                     numbers.push(text);
                     numbers.len() - 1
@@ -393,7 +414,7 @@ impl WeightBuilder<'_> {
             if slop > 0 { format!("~{slop}") } else { String::new() }
         );
         Ok(WeightKind::Phrase {
-            field: field.clone(),
+            similarity: self.similarity(field, statistics)?,
             text,
             first: slots
                 .iter()
@@ -401,24 +422,9 @@ impl WeightBuilder<'_> {
                 .next()
                 .cloned()
                 .unwrap_or_default(),
-            idf: sum,
-            statistics,
-            query_norm: 1.0,
             slop,
             slots: places,
         })
-    }
-}
-
-fn term_kind(field: &QueryField, text: &str, doc_freq: u32, max_doc: u32, infos: Vec<Option<TermInfo>>) -> WeightKind {
-    WeightKind::Term {
-        field: field.clone(),
-        text: text.to_owned(),
-        idf: idf(doc_freq, max_doc),
-        doc_freq,
-        max_doc,
-        query_norm: 1.0,
-        infos,
     }
 }
 

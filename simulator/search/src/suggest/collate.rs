@@ -12,7 +12,7 @@ use crate::error::{Result, SearchError};
 use crate::json;
 use crate::mapping::truth;
 use crate::mustache::render;
-use crate::score::{END, Weight};
+use crate::score::{Corpus, END, Weight};
 
 /// Template variable of the phrase.
 const SUGGESTION: &str = "suggestion";
@@ -79,7 +79,7 @@ impl Collate {
         };
         for shard in &index.shards {
             let view = shard.view();
-            let weight = Weight::of(&query, &view, shard, None, budget)?;
+            let weight = Weight::of(&query, &Corpus::of(&mapping, &view, shard), budget)?;
             for (at, segment) in view.segments.iter().enumerate() {
                 let Some(mut scorer) = weight.scorer(at, segment, budget)? else {
                     continue;

@@ -215,47 +215,6 @@ async fn a_restart_has_the_same_state_documents_and_versions(#[case] is_closed: 
     assert_eq!(closed.status, 403, "{}", closed.text);
 }
 
-#[tokio::test]
-async fn analyzers_of_a_closed_index_apply_once_it_is_opened() {
-    let directory = TempDir::new().unwrap();
-    let backend = Backend::open(directory.path());
-    let mapping = json!({"mappings": {"t": {"analyzer": "keyword", "properties": {"a": {"type": "string"}}}}});
-    ask(&backend, "PUT", "/logs", mapping).await;
-    ask(&backend, "POST", "/logs/_close", Value::Null).await;
-    let invalid = json!({"analysis": {"analyzer": {"own": {"tokenizer": "none"}}}});
-    ask(&backend, "PUT", "/logs/_settings", invalid).await;
-    backend.server.close().unwrap();
-
-    let backend = Backend::open(directory.path());
-    let refused = backend.post("/logs/_open", "").await;
-    assert_eq!(refused.status, 400, "{}", refused.text);
-    let valid = json!({"analysis": {"analyzer": {"own": {"tokenizer": "whitespace"}}}});
-    ask(&backend, "PUT", "/logs/_settings", valid).await;
-    ask(&backend, "POST", "/logs/_open", Value::Null).await;
-    let own = json!({"properties": {"b": {"type": "string", "analyzer": "own"}}});
-    ask(&backend, "PUT", "/logs/_mapping/t", own).await;
-    backend.server.close().unwrap();
-
-    let backend = Backend::open(directory.path());
-    ask(
-        &backend,
-        "PUT",
-        "/logs/t/1?refresh=true",
-        json!({"a": "A B", "b": "A B"}),
-    )
-    .await;
-    for (field, text, total) in [("a", "A B", 1), ("a", "A", 0), ("b", "A", 1), ("b", "a", 0)] {
-        let found = ask(
-            &backend,
-            "POST",
-            "/logs/_search",
-            json!({"query": {"term": {field: text}}}),
-        )
-        .await;
-        assert_eq!(found["hits"]["total"], total, "{field}:{text}");
-    }
-}
-
 /// Removes the positions of fields from the state of an index, as in the format from before types had fields of their
 /// own.
 fn remove_places(path: &Path) {

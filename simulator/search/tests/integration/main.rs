@@ -26,6 +26,7 @@ mod queries;
 mod query_errors;
 mod recorded;
 mod recorded_analysis;
+mod reopened;
 mod request_errors;
 mod requests;
 mod routed;
