@@ -3,7 +3,7 @@
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Shard, View};
-use crate::mapping::{Components, Mapping};
+use crate::mapping::{Configuration, Mapping};
 use crate::options::Limits;
 use crate::query::{Context, PARSERS, StringSettings, label, parse_string};
 use crate::score::{Corpus, Weight};
@@ -14,7 +14,7 @@ use crate::score::{Corpus, Weight};
 /// A text that is not a query, with the position of the error, or a query that exceeds the limits.
 pub fn check_query(text: &str) -> Result<String> {
     let limits = Limits::default();
-    let mapping = Mapping::new(Components::default(), limits.fields)?;
+    let mapping = Mapping::new(Configuration::default(), limits.fields)?;
     let context = Context {
         index: "check",
         mapping: &mapping,

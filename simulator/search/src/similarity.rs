@@ -4,8 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use crate::error::{Result, SearchError};
 use crate::json::is_set;
 
@@ -268,8 +266,6 @@ impl Similarity {
 /// The similarities of an index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Similarities {
-    /// The settings of their own, by `name.setting`.
-    settings: BTreeMap<String, String>,
     own: BTreeMap<String, Similarity>,
 }
 
@@ -278,9 +274,9 @@ impl Similarities {
     ///
     /// # Errors
     /// An unknown type, or a setting that is not valid.
-    pub(crate) fn parse(settings: BTreeMap<String, String>) -> Result<Similarities> {
+    pub(crate) fn parse<'a>(settings: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Similarities> {
         let mut groups: BTreeMap<&str, Settings<'_>> = BTreeMap::new();
-        for (key, value) in &settings {
+        for (key, value) in settings {
             let Some((name, key)) = key.split_once('.') else {
                 let reason = format!(
                     "Failed to get setting group for [index.similarity.] setting prefix and setting \
@@ -294,21 +290,7 @@ impl Similarities {
             .into_iter()
             .map(|(name, settings)| Ok((name.to_owned(), Similarity::parse(name, &settings)?)))
             .collect::<Result<_>>()?;
-        Ok(Similarities { settings, own })
-    }
-
-    /// Returns the state that [`Similarities::restore`] restores.
-    pub(crate) fn saved(&self) -> Value {
-        json!(self.settings)
-    }
-
-    /// Restores saved similarities.
-    ///
-    /// # Errors
-    /// An invalid state.
-    pub(crate) fn restore(saved: &Value) -> Result<Similarities> {
-        let settings = serde_json::from_value(saved.clone());
-        Similarities::parse(settings.map_err(|error| SearchError::parse(error.to_string()))?)
+        Ok(Similarities { own })
     }
 
     /// Returns a similarity by its name.
@@ -337,29 +319,37 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn parse(settings: &Value) -> Result<Similarities> {
-        Similarities::parse(serde_json::from_value(settings.clone()).unwrap())
+    fn parse(settings: &[(&'static str, &'static str)]) -> Result<Similarities> {
+        Similarities::parse(settings.iter().copied())
     }
 
     #[rstest]
-    #[case(json!({"x.k1": "1"}), 400, "SimilarityProvider [x] must have an associated type")]
-    #[case(json!({"x.type": "nope"}), 500, "[org.elasticsearch.index.similarity.nope.NopeSimilarityProvider]")]
-    #[case(json!({"x.type": "BM25", "x.k1": "abc"}), 500, "NumberFormatException[For input string: \"abc\"]")]
-    #[case(json!({"x.type": "BM25", "x.b": ""}), 500, "NumberFormatException[empty String]")]
-    #[case(json!({"x.type": "DFR"}), 400, "Unsupported BasicModel [null]")]
-    #[case(json!({"x.type": "DFR", "x.basic_model": "g", "x.after_effect": "q"}), 400, "Unsupported AfterEffect [q]")]
-    #[case(json!({"x.type": "IB", "x.distribution": "ll", "x.lambda": "q"}), 400, "Unsupported Lambda [q]")]
-    #[case(json!({"x": "BM25"}), 500, "setting [index.similarity.x] because of a missing '.'")]
-    fn invalid_settings_are_errors(#[case] settings: Value, #[case] status: u16, #[case] reason: &str) {
-        let error = parse(&settings).unwrap_err();
+    #[case(&[("x.k1", "1")], 400, "SimilarityProvider [x] must have an associated type")]
+    #[case(&[("x.type", "nope")], 500, "[org.elasticsearch.index.similarity.nope.NopeSimilarityProvider]")]
+    #[case(&[("x.type", "BM25"), ("x.k1", "abc")], 500, "NumberFormatException[For input string: \"abc\"]")]
+    #[case(&[("x.type", "BM25"), ("x.b", "")], 500, "NumberFormatException[empty String]")]
+    #[case(&[("x.type", "DFR")], 400, "Unsupported BasicModel [null]")]
+    #[case(&[("x.type", "DFR"), ("x.basic_model", "g"), ("x.after_effect", "q")], 400, "Unsupported AfterEffect [q]")]
+    #[case(&[("x.type", "IB"), ("x.distribution", "ll"), ("x.lambda", "q")], 400, "Unsupported Lambda [q]")]
+    #[case(&[("x", "BM25")], 500, "setting [index.similarity.x] because of a missing '.'")]
+    fn invalid_settings_are_errors(
+        #[case] settings: &[(&'static str, &'static str)],
+        #[case] status: u16,
+        #[case] reason: &str,
+    ) {
+        let error = parse(settings).unwrap_err();
         assert_eq!(error.status, status);
         assert!(error.to_string().contains(reason), "{error}");
     }
 
     #[test]
     fn settings_of_an_index_have_precedence_over_built_in_similarities() {
-        let given = json!({"default.type": "BM25", "BM25.type": "default", "BM25.discount_overlaps": "false"});
-        let similarities = Similarities::restore(&parse(&given).unwrap().saved()).unwrap();
+        let given: &[(&str, &str)] = &[
+            ("default.type", "BM25"),
+            ("BM25.type", "default"),
+            ("BM25.discount_overlaps", "false"),
+        ];
+        let similarities = parse(given).unwrap();
         assert_eq!(similarities.unnamed(), BM25);
         assert_eq!(similarities.base(), BM25);
         let own = similarities.named("BM25").unwrap();

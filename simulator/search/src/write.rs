@@ -17,7 +17,7 @@ use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
 use crate::json;
-use crate::mapping::{TimestampSettings, WriteTime, check_ttl, check_type_name};
+use crate::mapping::{Extracted, TimestampSettings, WriteTime, check_ttl, check_type_name};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -47,13 +47,41 @@ pub(crate) struct Prepared<'a> {
     index: Arc<Index>,
     type_name: &'a str,
     id: Cow<'a, str>,
+    /// Whether neither the request nor the document has an id.
+    has_generated_id: bool,
     routing: Option<String>,
     parent: Option<&'a str>,
     time: WriteTime,
     condition: Condition,
 }
 
-/// Prepares a write to an index, which a request names as `name`. Default of `id`: a generated one.
+/// Returns the id and the routing value that a document contains, as far as the request has none.
+fn extracted(
+    index: &Index,
+    type_name: &str,
+    id: Option<&str>,
+    routing: Option<&str>,
+    source: &[u8],
+) -> Result<Extracted> {
+    let mapping = index.mapping();
+    if id.is_some() && routing.is_some() || !mapping.extracts(type_name) {
+        return Ok(Extracted::default());
+    }
+    let document = json::object(source).map_err(unextracted)?;
+    let found = mapping.extracted(type_name, &document)?;
+    Ok(Extracted {
+        id: found.id.filter(|_| id.is_none()),
+        routing: found.routing.filter(|_| routing.is_none()),
+    })
+}
+
+fn unextracted(error: SearchError) -> SearchError {
+    let reason = "failed to parse doc to extract routing/timestamp/id";
+    SearchError::new(400, "ElasticsearchParseException", reason).caused_by(error)
+}
+
+/// Prepares a write to an index, which a request names as `name`. Default of `id`: the one that the document contains,
+/// or else a generated one.
 ///
 /// # Errors
 /// Parameters that the mapping of the type does not allow.
@@ -68,7 +96,11 @@ fn prepare<'a>(
     let ttl = parameters.ttl;
     check_ttl(ttl)?;
     let parent = parameters.placement.parent;
-    let routing = shared.cluster.index_routing(name, parameters.placement.value())?;
+    let given = parameters.placement.value();
+    let found = extracted(&index, type_name, id, given, source)?;
+    let routing = shared.cluster.index_routing(name, given.or(found.routing.as_deref()))?;
+    let routing = routing.map(Cow::into_owned);
+    let id = id.map(Cow::Borrowed).or(found.id.map(Cow::Owned));
     let mapping = index.mapping();
     let of_type = mapping.type_mapping(type_name);
     let default;
@@ -84,7 +116,7 @@ fn prepare<'a>(
         return Err(SearchError::routing_missing(
             &index.name,
             type_name,
-            id.unwrap_or("null"),
+            id.as_deref().unwrap_or("null"),
         ));
     }
     if parent.is_some() && mapping.parent_type(type_name).is_none() {
@@ -94,17 +126,15 @@ fn prepare<'a>(
     }
     if timestamp.is_none() && settings.reads_document() {
         let found = json::object(source).and_then(|document| settings.in_document(&document));
-        timestamp = found.map_err(|error| {
-            let reason = "failed to parse doc to extract routing/timestamp/id";
-            SearchError::new(400, "ElasticsearchParseException", reason).caused_by(error)
-        })?;
+        timestamp = found.map_err(unextracted)?;
     }
     let now = shared.cluster.now();
     let timestamp = timestamp.map_or_else(|| settings.default_time(now), Ok)?;
     Ok(Prepared {
         type_name,
-        id: id.map_or_else(|| Cow::Owned(shared.ids.next()), Cow::Borrowed),
-        routing: routing.map(Cow::into_owned),
+        has_generated_id: id.is_none(),
+        id: id.unwrap_or_else(|| Cow::Owned(shared.ids.next())),
+        routing,
         parent,
         time: WriteTime { now, timestamp, ttl },
         condition: parameters.condition,
@@ -189,6 +219,9 @@ impl Prepared<'_> {
                 return Err(error);
             }
         };
+        index
+            .mapping()
+            .check_routing(type_name, &document, self.routing.as_deref())?;
         let now = (shared.cluster.options.ticks)();
         let written = index.write(
             type_name,

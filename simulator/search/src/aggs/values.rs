@@ -106,7 +106,7 @@ impl Source {
                 kind,
             }
         } else {
-            Source::Terms(view.segment.ordinals(field.ordinal)?)
+            Source::Terms(view.segment.field_terms(field)?)
         })
     }
 

@@ -1,6 +1,5 @@
 //! An index: settings, mapping, aliases, warmers and shards.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -61,7 +60,7 @@ impl Index {
         settings.set_default("index.creation_date", &created.to_string());
         settings.set("index.uuid", &uuid.into());
         settings.set_default("index.version.created", "1050299");
-        let mapping = Mapping::new(settings.components()?, options.limits.fields)?;
+        let mapping = Mapping::new(settings.configuration()?, options.limits.fields)?;
         let shards = (0..settings.shards()).map(Shard::new).collect();
         Ok(Index::from_parts(name, created, settings, mapping, shards, options))
     }
@@ -105,14 +104,15 @@ impl Index {
         changed
     }
 
-    /// Applies changed analyzers and similarities to the mapping. A closed index does so when it is opened.
+    /// Applies the changed settings of analyzers, similarities, fields and queries. A closed index does so when it is
+    /// opened.
     ///
     /// # Errors
     /// Invalid settings.
     pub(crate) fn reconfigure(&self) -> Result<()> {
         let settings = self.settings.read();
         settings.check(&self.name)?;
-        let changed = self.mapping().with_components(settings.components()?)?;
+        let changed = self.mapping().with_configuration(settings.configuration()?)?;
         self.change_mapping(|mapping| *mapping = changed);
         Ok(())
     }
@@ -335,19 +335,8 @@ impl Index {
             return Ok(());
         };
         let mapping = self.mapping();
-        let unmapped = RefCell::default();
-        let context = Context {
-            unmapped: Some(&unmapped),
-            ..self.context(&mapping, cluster)
-        };
-        let parsed = context.parse_filter(filter).map(drop);
-        let parsed = parsed.and_then(|()| match unmapped.borrow().first() {
-            None => Ok(()),
-            Some(field) => Err(SearchError::query(format!(
-                "[{}] Strict field resolution and no field mapping can be found for the field with name [{field}]",
-                self.name
-            ))),
-        });
+        let context = self.context(&mapping, cluster);
+        let parsed = context.strictly(|context| context.parse_filter(filter).map(drop));
         let failed = SearchError::illegal(format!("failed to parse filter for alias [{name}]"));
         parsed.map_err(|error| failed.caused_by(error))
     }

@@ -25,7 +25,7 @@ use crate::durable::{DataDirectoryError, IndexFolder, Operation};
 use crate::error::{Result, SearchError};
 use crate::index::{ParsedDocument, Shard, Stored, read};
 use crate::json;
-use crate::mapping::{Components, Mapping};
+use crate::mapping::Mapping;
 use crate::options::Options;
 use crate::routing::Placement;
 
@@ -62,14 +62,7 @@ impl Index {
             return Err(damaged(&"it has no name"));
         };
         let settings = Settings::restore(&state["settings"]);
-        let mapping = settings
-            .components()
-            .or_else(|error| match state["mapping"].get("similarities") {
-                // Those of a closed index have no effect yet.
-                Some(_) => Ok(Components::default()),
-                None => Err(error),
-            })
-            .and_then(|components| Mapping::restore(&state["mapping"], components, options.limits.fields))
+        let mapping = Mapping::restore(&state["mapping"], || settings.configuration(), options.limits.fields)
             .map_err(|error| damaged(&error))?;
         let count = settings.shards();
         let now = (options.clock)().as_millisecond();

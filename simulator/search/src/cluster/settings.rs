@@ -11,8 +11,7 @@ use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::json::{self, is_set};
-use crate::mapping::Components;
-use crate::similarity::Similarities;
+use crate::mapping::Configuration;
 use crate::sizes::byte_size;
 
 /// Dynamic settings, which an open index can change, without `index.`.
@@ -238,7 +237,7 @@ impl Settings {
             }
         }
         check_analysis(self.analysis()).map_err(failed)?;
-        self.components().map(drop).map_err(failed)
+        self.configuration().map(drop).map_err(failed)
     }
 
     /// Validates changed settings.
@@ -285,20 +284,12 @@ impl Settings {
         self.analysis.as_ref()
     }
 
-    /// Returns the components that fields name.
+    /// Returns what the mapping takes from the settings.
     ///
     /// # Errors
-    /// Invalid `similarity` settings.
-    pub(super) fn components(&self) -> Result<Components> {
-        let own = self.flat.iter();
-        let similarities = own.filter_map(|(name, value)| {
-            let name = name.strip_prefix("index.similarity.")?;
-            Some((name.to_owned(), value.clone()))
-        });
-        Ok(Components {
-            analysis: self.analysis.clone(),
-            similarities: Similarities::parse(similarities.collect())?,
-        })
+    /// An invalid similarity.
+    pub(super) fn configuration(&self) -> Result<Configuration> {
+        Configuration::new(self.analysis.clone(), &self.flat)
     }
 
     /// How long a change may be invisible to searches. `None`: until an explicit refresh.

@@ -255,7 +255,7 @@ fn fielddata(searched: &Searched, segment: &Segment, doc: u32, name: &str) -> Re
                 .collect()
         }
         _ => {
-            let terms = segment.ordinals(field.ordinal)?;
+            let terms = segment.field_terms(field)?;
             let ordinals = terms.of(doc).iter();
             ordinals.map(|ordinal| json!(terms.term(*ordinal))).collect()
         }

@@ -22,7 +22,7 @@ use crate::query::StringSettings;
 fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> {
     let mut settings = StringSettings::default();
     if let Some(field) = params.get("df") {
-        settings.fields = vec![(field.clone(), 1.0)];
+        settings.fields = Some(vec![(field.clone(), 1.0)]);
     }
     settings.analyzer = params.get("analyzer").cloned();
     settings.analyze_wildcard = params.get("analyze_wildcard").is_some_and(|text| is_set(text));

@@ -222,7 +222,7 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
         return Ok(Reader::Geo(view.segment.values(field.ordinal)?, geo.clone()));
     }
     if !kind.is_numeric() {
-        return Ok(Reader::Terms(view.segment.ordinals(field.ordinal)?, absent(spec, kind)));
+        return Ok(Reader::Terms(view.segment.field_terms(field)?, absent(spec, kind)));
     }
     let missing = match absent(spec, kind) {
         SortValue::Floating(number) => sortable(number),

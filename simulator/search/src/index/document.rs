@@ -274,8 +274,14 @@ impl<'a> DocumentParser<'a> {
                     self.boost = None;
                     read
                 }
-                Err(_) if field.field_type.ignore_malformed => Ok(()),
-                Err(error) => Err(unparsed(&dotted(path), error)),
+                Err(error) => {
+                    let name = dotted(path);
+                    let field = self.mapping.field_of(self.type_name, &name);
+                    match field.is_some_and(|field| field.field_type.ignore_malformed) {
+                        true => Ok(()),
+                        false => Err(unparsed(&name, error)),
+                    }
+                }
             },
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
                 Some(value) => self.copied_field(&dotted(path), field, value),

@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::json::{BODY, boolean_token, is_oversized_integer, java_number, not_numeric, unreadable, whole};
-use crate::mapping::{FieldType, Kind, out_of_range, truth};
+use crate::mapping::{FieldType, Kind, out_of_range};
 
 /// Name of the Java class of a number, for error messages.
 fn class(kind: Kind) -> &'static str {
@@ -25,7 +25,7 @@ fn class(kind: Kind) -> &'static str {
 /// # Errors
 /// A value that is not a number of the field's kind.
 pub(crate) fn encoded_number(field: &FieldType, value: &Value, text: &str) -> Result<i64> {
-    let coerces = field.setting("coerce").is_none_or(truth);
+    let coerces = field.coerces;
     match value {
         Value::Bool(own) => Err(not_numeric(boolean_token(*own), BODY)),
         Value::String(_) if !coerces => {

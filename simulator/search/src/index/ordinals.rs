@@ -9,7 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use super::encoded::field_prefix;
 use super::segment::Segment;
 use crate::error::{Result, SearchError};
-use crate::mapping::{FieldOrdinal, UID};
+use crate::mapping::{FieldOrdinal, TermFilter, UID};
 
 /// Maximum number of ordinals of one field in a segment.
 const MAX_ORDINALS: usize = 100_000_000;
@@ -112,6 +112,39 @@ impl Ordinals {
             starts,
             ordinals,
         })
+    }
+
+    /// Returns the terms that a filter accepts.
+    pub(super) fn filtered(&self, filter: &TermFilter) -> Ordinals {
+        let docs = self.starts.windows(2).filter(|range| range[0] < range[1]).count();
+        let docs = u32::try_from(docs).unwrap_or(u32::MAX);
+        let mut doc_freqs = vec![0u32; self.terms.len()];
+        for ordinal in &self.ordinals {
+            if let Some(count) = doc_freqs.get_mut(*ordinal as usize) {
+                *count += 1;
+            }
+        }
+        // New ordinal of each accepted term.
+        let mut terms = Vec::new();
+        let mut accepted = Vec::with_capacity(self.terms.len());
+        for (term, doc_freq) in self.terms.iter().zip(doc_freqs) {
+            let is_accepted = filter.accepts(term, doc_freq, docs);
+            accepted.push(is_accepted.then(|| u32::try_from(terms.len()).unwrap_or(u32::MAX)));
+            if is_accepted {
+                terms.push(term.clone());
+            }
+        }
+        let (mut starts, mut ordinals) = (vec![0], Vec::new());
+        for doc in 0..u32::try_from(self.starts.len().saturating_sub(1)).unwrap_or(u32::MAX) {
+            let own = self.of(doc).iter();
+            ordinals.extend(own.filter_map(|ordinal| accepted.get(*ordinal as usize).copied().flatten()));
+            starts.push(u32::try_from(ordinals.len()).unwrap_or(u32::MAX));
+        }
+        Ordinals {
+            terms,
+            starts,
+            ordinals,
+        }
     }
 
     /// Ordinals of a document's terms, ascending and distinct.

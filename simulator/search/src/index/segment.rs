@@ -5,7 +5,7 @@
 //!
 //! The file formats are tantivy's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,13 +22,14 @@ use tantivy::{BitSet, DocSet, TantivyDocument, TantivyError};
 use super::batch::Batch;
 use super::bits::Bits;
 use super::encoded::{ColumnName, Fields, NORMS, field_prefix, norm_in};
+use super::ordinals::Ordinals;
 use super::segment_writer::{self, COLUMNS, schema, settings};
 use super::stored::Stored;
 use super::values::Values;
 use crate::budget::Budget;
 use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
-use crate::mapping::FieldOrdinal;
+use crate::mapping::{Field, FieldOrdinal, TermFilter};
 
 /// Returns the directory of tantivy's files: `files`, or memory.
 fn directory(files: Option<&SegmentFiles>) -> Box<dyn Directory> {
@@ -37,6 +38,9 @@ fn directory(files: Option<&SegmentFiles>) -> Box<dyn Directory> {
         None => Box::new(RamDirectory::create()),
     }
 }
+
+/// The settings of a filter, and the terms that it has accepted.
+type FilteredTerms = (BTreeMap<String, String>, Arc<Ordinals>);
 
 /// A segment.
 pub(crate) struct Segment {
@@ -55,7 +59,8 @@ pub(crate) struct Segment {
     store: StoreReader,
     norms: Mutex<HashMap<FieldOrdinal, Arc<[u8]>>>,
     values: Mutex<HashMap<FieldOrdinal, Arc<Values>>>,
-    ordinals: Mutex<HashMap<FieldOrdinal, Arc<super::ordinals::Ordinals>>>,
+    ordinals: Mutex<HashMap<FieldOrdinal, Arc<Ordinals>>>,
+    filtered: Mutex<HashMap<FieldOrdinal, FilteredTerms>>,
     occurrences: Mutex<HashMap<FieldOrdinal, u64>>,
 }
 
@@ -130,6 +135,7 @@ impl Segment {
             norms: Mutex::default(),
             values: Mutex::default(),
             ordinals: Mutex::default(),
+            filtered: Mutex::default(),
             occurrences: Mutex::default(),
         })
     }
@@ -257,13 +263,29 @@ impl Segment {
     }
 
     /// Terms of a field, by document.
-    pub(crate) fn ordinals(&self, field: FieldOrdinal) -> Result<Arc<super::ordinals::Ordinals>> {
+    pub(crate) fn ordinals(&self, field: FieldOrdinal) -> Result<Arc<Ordinals>> {
         if let Some(ordinals) = self.ordinals.lock().get(&field) {
             return Ok(ordinals.clone());
         }
-        let ordinals = Arc::new(super::ordinals::Ordinals::read(self, field)?);
+        let ordinals = Arc::new(Ordinals::read(self, field)?);
         self.ordinals.lock().insert(field, ordinals.clone());
         Ok(ordinals)
+    }
+
+    /// Terms of a field that its filter of field data accepts, by document.
+    pub(crate) fn field_terms(&self, field: &Field) -> Result<Arc<Ordinals>> {
+        let Some(settings) = field.field_type.term_filter() else {
+            return self.ordinals(field.ordinal);
+        };
+        if let Some((own, terms)) = self.filtered.lock().get(&field.ordinal)
+            && *own == settings
+        {
+            return Ok(terms.clone());
+        }
+        let all = Ordinals::read(self, field.ordinal)?;
+        let terms = Arc::new(all.filtered(&TermFilter::new(&settings)));
+        self.filtered.lock().insert(field.ordinal, (settings, terms.clone()));
+        Ok(terms)
     }
 
     /// Number of terms in a field, those of deleted documents included.
@@ -290,9 +312,11 @@ impl Segment {
     pub(crate) fn field_data(&self) -> Vec<(FieldOrdinal, u64)> {
         let values = self.values.lock();
         let ordinals = self.ordinals.lock();
+        let filtered = self.filtered.lock();
+        let filtered = filtered.iter().map(|(field, (_, terms))| (*field, terms.bytes()));
         let values = values.iter().map(|(field, values)| (*field, values.bytes()));
         let ordinals = ordinals.iter().map(|(field, ordinals)| (*field, ordinals.bytes()));
-        values.chain(ordinals).collect()
+        values.chain(ordinals).chain(filtered).collect()
     }
 
     fn column(&self, name: ColumnName) -> Result<Option<tantivy::columnar::Column<i64>>> {

@@ -85,6 +85,8 @@ pub(crate) struct FieldType {
     gap: u32,
     /// Whether malformed values are ignored.
     pub(crate) ignore_malformed: bool,
+    /// Whether texts and fractions are converted to numbers.
+    pub(crate) coerces: bool,
     /// Whether `fields` can return the field even if `_source` is disabled.
     pub(crate) store: bool,
     /// Factor for scores of the field.
@@ -117,6 +119,7 @@ impl FieldType {
             ignore_above: None,
             gap: 0,
             ignore_malformed: false,
+            coerces: true,
             store: false,
             boost: 1.0,
             settings: Map::new(),
@@ -195,6 +198,7 @@ impl FieldType {
                     field.gap = gap.and_then(Result::ok).unwrap_or(0);
                 }
                 "ignore_malformed" => field.ignore_malformed = truth(value),
+                "coerce" => field.coerces = truth(value),
                 "store" => field.store = truth(value),
                 "boost" => {
                     field.boost = number_of(value).unwrap_or(1.0) as f32;

@@ -38,10 +38,16 @@ pub(crate) enum DataUse {
 }
 
 impl FieldType {
+    fn is_loading_disabled(&self) -> bool {
+        let format = self.setting("fielddata").and_then(|own| own.get("format"));
+        format.is_some_and(|format| format == "disabled")
+    }
+
     fn field_data(&self) -> FieldData {
         match self.kind {
             Kind::Completion => FieldData::None,
             Kind::Binary => FieldData::Disabled,
+            _ if self.is_loading_disabled() => FieldData::Disabled,
             Kind::GeoPoint => FieldData::Points,
             kind if kind.is_numeric() && self.doc_values() == Some(true) => FieldData::Numbers,
             Kind::Float => FieldData::FloatArray,

@@ -9,7 +9,7 @@
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
 mod analyzers;
-mod components;
+mod configuration;
 mod contexts;
 mod default_type;
 mod defaults;
@@ -20,9 +20,11 @@ mod field_checks;
 mod field_data;
 mod kind;
 mod metadata;
+mod paths;
 mod point_fields;
 mod saved;
 mod shown;
+mod term_filter;
 mod times;
 mod tree;
 mod type_fields;
@@ -40,7 +42,7 @@ use crate::error::{Result, SearchError};
 use crate::similarity::Similarity;
 
 use analyzers::TypeAnalyzers;
-pub(crate) use components::Components;
+pub(crate) use configuration::Configuration;
 pub(crate) use contexts::Contexts;
 use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
@@ -48,7 +50,9 @@ pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, truth, unsortable};
 pub(crate) use field_data::{DataUse, FieldData};
 pub(crate) use kind::Kind;
+pub(crate) use paths::Extracted;
 pub(crate) use point_fields::geohash_levels;
+pub(crate) use term_filter::TermFilter;
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, check_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
 pub(crate) use type_mapping::TypeMapping;
@@ -102,7 +106,7 @@ pub(crate) struct Mapping {
     /// Full names by short name: the last part of the path, or `index_name`. The first field with a short name has
     /// it.
     short_names: HashMap<String, String>,
-    components: Components,
+    configuration: Configuration,
     /// The default analyzers of the index: at index time, at query time, and of quoted texts.
     default_analyzers: [Analyzer; 3],
     /// Analyzers by type, if they are not those of the index.
@@ -121,8 +125,8 @@ impl Mapping {
     ///
     /// # Errors
     /// An invalid default analyzer.
-    pub(crate) fn new(components: Components, max_fields: usize) -> Result<Mapping> {
-        let default_analyzers = Analyzer::defaults(components.analysis.as_ref())?;
+    pub(crate) fn new(configuration: Configuration, max_fields: usize) -> Result<Mapping> {
+        let default_analyzers = Analyzer::defaults(configuration.analysis.as_ref())?;
         let [index_analyzer, search_analyzer, quote_analyzer] = default_analyzers.clone();
         let all = Field {
             ordinal: ALL,
@@ -131,7 +135,7 @@ impl Mapping {
             index_analyzer,
             search_analyzer,
             quote_analyzer,
-            similarity: components.similarities.unnamed(),
+            similarity: Similarity::default(),
         };
         Ok(Mapping {
             types: IndexMap::default(),
@@ -139,7 +143,7 @@ impl Mapping {
             type_fields: HashMap::new(),
             ordinal_count: 0,
             short_names: HashMap::new(),
-            components,
+            configuration,
             default_analyzers,
             type_analyzers: HashMap::new(),
             all,
@@ -265,7 +269,7 @@ impl Mapping {
     }
 
     pub(crate) fn analysis(&self) -> Option<&Map<String, Value>> {
-        self.components.analysis.as_ref()
+        self.configuration.analysis.as_ref()
     }
 
     /// Returns the names of the types, in order of creation.
@@ -392,7 +396,7 @@ impl Mapping {
                         _ => known.search_analyzer.clone(),
                     };
                     changed.push(Field {
-                        field_type: node.field_type.clone(),
+                        field_type: self.with_defaults_of_index(&node.field_type),
                         search_analyzer,
                         ..known.clone()
                     });
@@ -441,7 +445,7 @@ impl Mapping {
         Ok(Field {
             ordinal: 0,
             name,
-            field_type: field_type.clone(),
+            field_type: self.with_defaults_of_index(field_type),
             index_analyzer,
             search_analyzer,
             quote_analyzer,

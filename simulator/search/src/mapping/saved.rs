@@ -5,9 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Components, Field, FieldType, Mapping, TypeMapping};
+use super::{Configuration, Field, FieldType, Mapping, TypeMapping};
 use crate::error::{Result, SearchError};
-use crate::similarity::Similarities;
 
 impl Mapping {
     /// Returns the state that [`Mapping::restore`] restores.
@@ -33,36 +32,33 @@ impl Mapping {
             "nested": self.nested,
             "hidden": self.hidden,
             "all_norms": self.all.field_type.norms,
-            "analysis": self.analysis(),
-            "similarities": self.similarities().saved(),
+            "configuration": self.configuration.saved(),
         })
     }
 
-    /// Returns the mapping with other components.
+    /// Returns the mapping with another configuration.
     ///
     /// # Errors
-    /// A component that is invalid, or that a field needs and that is missing.
-    pub(crate) fn with_components(&self, components: Components) -> Result<Mapping> {
-        Mapping::restored(&self.saved(), components, self.max_fields)
+    /// An analyzer that is invalid, or that a field needs and that is missing.
+    pub(crate) fn with_configuration(&self, configuration: Configuration) -> Result<Mapping> {
+        Mapping::restored(&self.saved(), configuration, self.max_fields)
     }
 
-    /// Restores a saved mapping. `settings` are the components of the index settings, for a mapping that an older
-    /// version saved: a closed index may have changed them, which has no effect until the index is opened.
+    /// Restores a saved mapping. `settings` returns the configuration of a mapping that an older version saved.
     ///
     /// # Errors
     /// An invalid state.
-    pub(crate) fn restore(saved: &Value, settings: Components, max_fields: usize) -> Result<Mapping> {
-        let analysis = saved.get("analysis").map(|own| own.as_object().cloned());
-        let similarities = saved.get("similarities").map(Similarities::restore).transpose()?;
-        let components = Components {
-            analysis: analysis.unwrap_or(settings.analysis),
-            similarities: similarities.unwrap_or(settings.similarities),
-        };
-        Mapping::restored(saved, components, max_fields)
+    pub(crate) fn restore(
+        saved: &Value,
+        settings: impl FnOnce() -> Result<Configuration>,
+        max_fields: usize,
+    ) -> Result<Mapping> {
+        let own = saved.get("configuration").map(Configuration::restore);
+        Mapping::restored(saved, own.unwrap_or_else(settings)?, max_fields)
     }
 
-    fn restored(saved: &Value, components: Components, max_fields: usize) -> Result<Mapping> {
-        let mut mapping = Mapping::new(components, max_fields)?;
+    fn restored(saved: &Value, configuration: Configuration, max_fields: usize) -> Result<Mapping> {
+        let mut mapping = Mapping::new(configuration, max_fields)?;
         for field in saved["fields"].as_array().ok_or_else(malformed)? {
             let name = field[0].as_str().ok_or_else(malformed)?;
             let short = name.rsplit('.').next().unwrap_or(name);
@@ -106,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_saved_mapping_is_restored_with_the_ordinals_of_its_fields() {
-        let mut mapping = Mapping::new(Components::default(), 100).unwrap();
+        let mut mapping = Mapping::new(Configuration::default(), 100).unwrap();
         let first = json!({
             "_all": {"norms": {"enabled": false}},
             "dynamic_templates": [
@@ -147,7 +143,7 @@ mod tests {
             .unwrap();
         mapping.remove_type("gone");
         let saved = mapping.saved();
-        let restored = Mapping::restore(&saved, Components::default(), 100).unwrap();
+        let restored = Mapping::restore(&saved, || Ok(Configuration::default()), 100).unwrap();
         assert_eq!(restored.saved(), saved);
         assert_eq!(restored.describe(), mapping.describe());
         for field in mapping.fields.values() {
@@ -158,6 +154,6 @@ mod tests {
         assert_eq!(format!("{same:?}"), format!("{own:?}"));
         assert_ne!(format!("{same:?}"), format!("{:?}", restored.field("b")));
         assert_eq!(restored.short_names, mapping.short_names);
-        assert!(Mapping::restore(&json!({}), Components::default(), 100).is_err());
+        assert!(Mapping::restore(&json!({}), || Ok(Configuration::default()), 100).is_err());
     }
 }

@@ -270,7 +270,7 @@ impl TimestampSettings {
 }
 
 /// Returns the string or number at a dotted path.
-fn value_at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+pub(super) fn value_at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let (first, rest) = path
         .split_once('.')
         .map_or((path, None), |(first, rest)| (first, Some(rest)));

@@ -12,6 +12,10 @@ use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, Term
 /// # Errors
 /// A syntax error, or a value that is invalid for its field.
 pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringSettings) -> Result<Query> {
+    context.checked(|context| parse_checked(context, text, settings))
+}
+
+fn parse_checked(context: &Context<'_>, text: &str, settings: &StringSettings) -> Result<Query> {
     let forced = |key: &str, name: &Option<String>| {
         let analyzer = |name: &String| {
             Analyzer::configured(name, context.mapping.analysis()).map_err(|_| {
@@ -21,9 +25,11 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
         };
         name.as_ref().map(analyzer).transpose()
     };
+    let default = || vec![(context.mapping.default_field().to_owned(), 1.0)];
     let builder = Builder {
         context,
         settings,
+        fields: settings.fields.clone().unwrap_or_else(default),
         forced: forced("analyzer", &settings.analyzer)?,
         forced_for_quotes: forced("quote_analyzer", &settings.quote_analyzer)?,
     };
@@ -66,6 +72,8 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
 struct Builder<'a> {
     context: &'a Context<'a>,
     settings: &'a StringSettings,
+    /// Fields of terms without one, with their boosts.
+    fields: Vec<(String, f32)>,
     forced: Option<Analyzer>,
     forced_for_quotes: Option<Analyzer>,
 }
@@ -163,7 +171,6 @@ impl Builder<'_> {
         let named: Vec<(String, f32)> = match field {
             Some(name) => self.context.names(name).into_iter().map(|name| (name, 1.0)).collect(),
             None => self
-                .settings
                 .fields
                 .iter()
                 .flat_map(|(pattern, boost)| self.context.names(pattern).into_iter().map(|name| (name, *boost)))
@@ -197,9 +204,9 @@ impl Builder<'_> {
 
     /// Returns the field of terms without one. Several fields have a default of their own.
     fn default_field(&self) -> &str {
-        match self.settings.fields.as_slice() {
+        match self.fields.as_slice() {
             [(only, _)] => only,
-            _ => "_all",
+            _ => self.context.mapping.default_field(),
         }
     }
 

@@ -255,9 +255,10 @@ pub(super) fn geohash_cell(context: &Context<'_>, object: &Map<String, Value>) -
 
 /// Returns the `geo_point` field at a path.
 fn point_field<'c>(context: &'c Context<'_>, path: &str) -> Result<&'c Field> {
-    let field = context
-        .mapped(path)
-        .ok_or_else(|| parsing_error(context, &format!("failed to find geo_point field [{path}]")))?;
+    let field = context.mapped(path).ok_or_else(|| {
+        context.note_unmapped(path);
+        parsing_error(context, &format!("failed to find geo_point field [{path}]"))
+    })?;
     match field.field_type.kind {
         Kind::GeoPoint => Ok(field),
         _ => Err(parsing_error(

@@ -368,7 +368,7 @@ impl Limits {
             // Only queries round an excluded lower end up.
             let above = if self.is_filter { Fill::Floor } else { Fill::Ceiling };
             let range = date_range(mapped, lower, upper, above, |text, fill| {
-                parse_math(text, format, context.now, fill, offset)
+                parse_math(text, format, context.now, context.upper_fill(fill), offset)
             })?;
             let field = QueryField::of_terms(mapped);
             let query = QueryKind::Range { field, range };

@@ -82,7 +82,9 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
         "common" => common(context, tokens)?,
         "fuzzy_like_this" | "fuzzyLikeThis" | "flt" => {
             let settings = fuzzy("[flt] query").read(context, tokens)?;
-            let fields = settings.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
+            let fields = settings
+                .get("fields")
+                .map_or_else(|| vec![context.mapping.default_field().to_owned()], names);
             if fields.is_empty() {
                 let reason = "fuzzy_like_this requires 'fields' to be non-empty";
                 return Err(parsing_error(context, reason));
@@ -179,8 +181,13 @@ fn more_like_this(
     settings: &Settings,
     docs: &[Value],
 ) -> Result<Query> {
+    // It can always name fields that are not mapped.
+    let lenient = Context {
+        unmapped: None,
+        ..*context
+    };
     let is_named = named.is_some();
-    let mut fields = named.unwrap_or_else(|| vec!["_all".to_owned()]);
+    let mut fields = named.unwrap_or_else(|| vec![context.mapping.default_field().to_owned()]);
     let whole = |key: &str, default: u32| {
         let number = settings.int(key).map(u32::try_from);
         number.map_or(default, |number| number.unwrap_or(0))
@@ -251,7 +258,7 @@ fn more_like_this(
         return Ok(QueryKind::Nothing.into());
     }
     let words = |fields: &[String], counts: BTreeMap<String, u32>| Words {
-        fields: fields.iter().map(|field| context.field(field)).collect(),
+        fields: fields.iter().map(|field| lenient.field(field)).collect(),
         counts: counts.into_iter().collect(),
     };
     let of_texts = match fields.first().filter(|_| !texts.is_empty()) {

@@ -60,7 +60,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
     let parsed = SimpleSettings {
         fields: match fields {
             Some(fields) if !fields.is_empty() => fields,
-            _ => vec![("_all".to_owned(), 1.0)],
+            _ => vec![(context.mapping.default_field().to_owned(), 1.0)],
         },
         operator: operator(&settings, |text| {
             let reason = format!("[simple_query_string] default operator [{text}] is not allowed");
@@ -131,7 +131,7 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
         ..StringSettings::default()
     };
     if let Some(field) = settings.text("default_field") {
-        parsed.fields = vec![(field, 1.0)];
+        parsed.fields = Some(vec![(field, 1.0)]);
     }
     if let Some(fields) = settings.get("fields") {
         let mut fields = fields_of(context, fields);
@@ -140,7 +140,7 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
             *boost = 1.0;
         }
         if !fields.is_empty() {
-            parsed.fields = fields;
+            parsed.fields = Some(fields);
         }
     }
     for (key, flag) in [

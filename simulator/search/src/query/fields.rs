@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
+use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::index::NESTED;
 use crate::json::{Token, Tokens, is_scalar, java_text};
@@ -74,7 +75,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// A body that is not a query, or that is nested too deeply.
     pub(crate) fn parse_query(&self, body: &Value) -> Result<Query> {
-        let query = self.query_at(&mut Tokens::new(body))?;
+        let query = self.checked(|context| context.query_at(&mut Tokens::new(body)))?;
         Ok(query.unwrap_or_else(|| QueryKind::Nothing.into()))
     }
 
@@ -83,8 +84,37 @@ impl<'a> Context<'a> {
     /// # Errors
     /// A body that is not a filter, or that is nested too deeply.
     pub(crate) fn parse_filter(&self, body: &Value) -> Result<Query> {
-        let filter = self.filter_at(&mut Tokens::new(body))?;
+        let filter = self.checked(|context| context.filter_at(&mut Tokens::new(body)))?;
         Ok(filter.unwrap_or_else(|| QueryKind::All.into()))
+    }
+
+    /// Parses with an error for fields that are not mapped.
+    pub(crate) fn strictly<T>(&self, parse: impl FnOnce(&Context<'_>) -> Result<T>) -> Result<T> {
+        let unmapped = RefCell::default();
+        let parsed = parse(&Context {
+            unmapped: Some(&unmapped),
+            ..*self
+        });
+        match unmapped.borrow().first() {
+            None => parsed,
+            Some(field) => Err(SearchError::query(format!(
+                "[{}] Strict field resolution and no field mapping can be found for the field with name [{field}]",
+                self.index
+            ))),
+        }
+    }
+
+    /// Parses with an error for fields that are not mapped, if the index does not allow them.
+    pub(super) fn checked<T>(&self, parse: impl FnOnce(&Context<'_>) -> Result<T>) -> Result<T> {
+        match self.mapping.allows_unmapped() || self.unmapped.is_some() {
+            true => parse(self),
+            false => self.strictly(parse),
+        }
+    }
+
+    /// What the parts of an upper end that a date does not have are filled with.
+    pub(super) fn upper_fill(&self, fill: Fill) -> Fill {
+        if self.mapping.rounds_up() { fill } else { Fill::Floor }
     }
 
     /// Parses the query that begins with the current token, and reads on to its end. `None`: one without content.
@@ -141,7 +171,7 @@ impl<'a> Context<'a> {
 
     fn parse_element(&self, name: &str, body: &Value, parse: Parser) -> Result<ParsedElement> {
         let mut tokens = Tokens::new(body);
-        let parsed = parse(self, &mut tokens)?;
+        let parsed = self.checked(|context| parse(context, &mut tokens))?;
         let left = match tokens.advance() {
             Token::End | Token::EndObject => None,
             Token::Name(name) => Some(SearchError::no_element(name)),
@@ -208,6 +238,13 @@ impl<'a> Context<'a> {
         self.types.is_empty() || self.types == ["_all"]
     }
 
+    /// Records the name of a field that is not mapped, if this is an error.
+    pub(super) fn note_unmapped(&self, name: &str) {
+        if let Some(unmapped) = self.unmapped {
+            unmapped.borrow_mut().push(name.to_owned());
+        }
+    }
+
     pub(crate) fn field(&self, name: &str) -> QueryField {
         let similarity = self.mapping.similarities().unnamed();
         let ordinal = match name {
@@ -219,9 +256,7 @@ impl<'a> Context<'a> {
             _ => match self.mapped(name).or(self.text_field(name)) {
                 Some(field) => return QueryField::of(field),
                 None => {
-                    if let Some(unmapped) = self.unmapped {
-                        unmapped.borrow_mut().push(name.to_owned());
-                    }
+                    self.note_unmapped(name);
                     return QueryField {
                         similarity,
                         ..QueryField::unmapped(name)
@@ -290,11 +325,13 @@ impl<'a> Context<'a> {
             "_all" | "_type" | "_uid" | "_source" => return QueryKind::All.into(),
             // An object exists if one of its fields does.
             _ if self.mapping.exact_field(pattern).is_none() && !below.is_empty() => below,
-            _ => vec![
-                self.mapped(pattern)
-                    .map_or(pattern, |field| field.name.as_str())
-                    .to_owned(),
-            ],
+            _ => vec![match self.mapped(pattern) {
+                Some(field) => field.name.clone(),
+                None => {
+                    self.note_unmapped(pattern);
+                    pattern.to_owned()
+                }
+            }],
         };
         if names.is_empty() {
             return QueryKind::Nothing.into();

@@ -34,8 +34,8 @@ impl Operator {
 /// Settings of a query string.
 #[derive(Clone, Debug)]
 pub(crate) struct StringSettings {
-    /// Default fields, with their boosts.
-    pub(crate) fields: Vec<(String, f32)>,
+    /// Fields of terms without one, with their boosts. Default: the default field of the index.
+    pub(crate) fields: Option<Vec<(String, f32)>>,
     pub(crate) operator: Operator,
     pub(crate) analyzer: Option<String>,
     /// Analyzer of quoted texts. Default: `analyzer`.
@@ -60,7 +60,7 @@ pub(crate) struct StringSettings {
 impl Default for StringSettings {
     fn default() -> StringSettings {
         StringSettings {
-            fields: vec![("_all".to_owned(), 1.0)],
+            fields: None,
             operator: Operator::Or,
             analyzer: None,
             quote_analyzer: None,

@@ -85,7 +85,7 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
     // For an integer field, a bound such as 1.5 is an error.
     let kind = field.field_type.kind;
     let range = bounded(kind, lower, upper, Fill::Ceiling, |text, fill| {
-        encode(context, field, text, fill, offset)
+        encode(context, field, text, context.upper_fill(fill), offset)
     })?;
     Ok(QueryKind::Range {
         field: QueryField::of_terms(field),

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::line::{Line, Meta, Text};
-use super::{Prepared, WriteParameters, delete_document, prepare, update, update_problems};
+use super::{Prepared, WriteParameters, delete_document, extracted, prepare, update, update_problems};
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError, problems};
 use crate::index::{Condition, VersionType, Written};
@@ -211,8 +211,8 @@ enum Step<'a> {
     Delete,
     /// An update without its required routing.
     Unrouted,
-    /// The action reaches no shard.
-    Refused(SearchError),
+    /// The action reaches no shard. The document may contain its id.
+    Refused(SearchError, Option<String>),
 }
 
 /// Executes a bulk request.
@@ -234,8 +234,11 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         let own = action.id();
         let (key, id) = match step {
             // A write with a generated id is one that creates.
-            Step::Write(prepared) if own.is_none() || action.condition.create => ("create", Some(prepared.id())),
-            Step::Write(_) | Step::Refused(_) => ("index", own),
+            Step::Write(prepared) if prepared.has_generated_id || action.condition.create => {
+                ("create", Some(prepared.id()))
+            }
+            Step::Write(prepared) => ("index", Some(prepared.id())),
+            Step::Refused(_, found) => ("index", own.or(found.as_deref())),
             // As in Elasticsearch, where the key is the name of the type.
             Step::Unrouted => (type_name, own),
             Step::Update | Step::Delete => (&*action.name, own),
@@ -313,8 +316,8 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
     let name = &*action.index;
     let index = match indices.iter().find(|(known, _)| *known == name) {
         Some((_, Ok(index))) => index,
-        Some((_, Err(error))) => return Ok((name, Step::Refused(error.clone()))),
-        None => return Ok((name, Step::Refused(SearchError::index_missing(name)))),
+        Some((_, Err(error))) => return Ok((name, Step::Refused(error.clone(), None))),
+        None => return Ok((name, Step::Refused(SearchError::index_missing(name), None))),
     };
     let parameters = action.parameters();
     let step = match &*action.name {
@@ -323,7 +326,8 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
             match prepare(shared, own, &action.type_name, action.id(), parameters, action.source) {
                 Ok(prepared) => Step::Write(prepared),
                 Err(error) if matches!(error.kind, "RoutingMissingException" | "ElasticsearchParseException") => {
-                    Step::Refused(error)
+                    let found = extracted(index, &action.type_name, action.id(), None, action.source);
+                    Step::Refused(error, found.ok().and_then(|found| found.id))
                 }
                 Err(error) => return Err(error),
             }
@@ -345,7 +349,7 @@ fn executed(shared: &Shared, action: &Action<'_>, step: &Step<'_>) -> Result<Wri
     let (index, type_name) = (&*action.index, &*action.type_name);
     let parameters = action.parameters();
     let done = match step {
-        Step::Refused(error) => return Err(error.clone()),
+        Step::Refused(error, _) => return Err(error.clone()),
         Step::Unrouted => {
             let reason = "routing is required for this item";
             return Err(SearchError::new(400, "RoutingMissingException", reason));

@@ -1,0 +1,159 @@
+//! What a mapping takes from the settings of its index.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{FieldType, Mapping};
+use crate::error::{Result, SearchError};
+use crate::json::is_set;
+use crate::similarity::{Similarities, Similarity};
+
+/// Starts of the names of the settings.
+const PREFIXES: [&str; 3] = ["index.mapping.", "index.query.", SIMILARITY];
+const SIMILARITY: &str = "index.similarity.";
+
+/// What a mapping takes from the settings of its index. Changes apply once a closed index is opened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Configuration {
+    /// The `analysis` section.
+    pub(super) analysis: Option<Map<String, Value>>,
+    similarities: Similarities,
+    /// The other settings, by name.
+    settings: BTreeMap<String, String>,
+}
+
+impl Configuration {
+    /// Reads the settings of an index.
+    ///
+    /// # Errors
+    /// An invalid similarity.
+    pub(crate) fn new(
+        analysis: Option<Map<String, Value>>,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Configuration> {
+        let own = settings.iter();
+        let own = own.filter(|(name, _)| PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
+        let settings: BTreeMap<String, String> = own.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let similarities = settings.iter().filter_map(|(name, value)| {
+            let name = name.strip_prefix(SIMILARITY)?;
+            Some((name, value.as_str()))
+        });
+        Ok(Configuration {
+            analysis,
+            similarities: Similarities::parse(similarities)?,
+            settings,
+        })
+    }
+
+    /// Returns the state that [`Configuration::restore`] restores.
+    pub(super) fn saved(&self) -> Value {
+        json!({"analysis": self.analysis, "settings": self.settings})
+    }
+
+    /// Restores a saved configuration.
+    ///
+    /// # Errors
+    /// An invalid state.
+    pub(super) fn restore(saved: &Value) -> Result<Configuration> {
+        let settings: BTreeMap<String, String> = serde_json::from_value(saved["settings"].clone())
+            .map_err(|error| SearchError::parse(format!("invalid saved settings: {error}")))?;
+        Configuration::new(saved["analysis"].as_object().cloned(), &settings)
+    }
+
+    fn is_set(&self, name: &str, default: bool) -> bool {
+        self.settings.get(name).map_or(default, |text| is_set(text))
+    }
+}
+
+impl Mapping {
+    pub(crate) fn similarities(&self) -> &Similarities {
+        &self.configuration.similarities
+    }
+
+    /// The field of queries that name none.
+    pub(crate) fn default_field(&self) -> &str {
+        let own = self.configuration.settings.get("index.query.default_field");
+        own.map_or("_all", String::as_str)
+    }
+
+    /// Whether queries can name fields that are not mapped.
+    pub(crate) fn allows_unmapped(&self) -> bool {
+        self.configuration
+            .is_set("index.query.parse.allow_unmapped_fields", true)
+    }
+
+    /// Whether an included upper end of a range of dates includes the rest of the day.
+    pub(crate) fn rounds_up(&self) -> bool {
+        let default = self
+            .configuration
+            .is_set("index.mapping.date.parse_upper_inclusive", true);
+        self.configuration.is_set("index.mapping.date.round_ceil", default)
+    }
+
+    /// Returns the type of a field with the defaults of the index.
+    pub(super) fn with_defaults_of_index(&self, field: &FieldType) -> FieldType {
+        let mut field = field.clone();
+        let set = |name: &str, flag: &mut bool| {
+            let own = format!("index.mapping.{name}");
+            if field.setting(name).is_none() {
+                *flag = self.configuration.is_set(&own, *flag);
+            }
+        };
+        let (mut coerces, mut ignores) = (field.coerces, field.ignore_malformed);
+        set("coerce", &mut coerces);
+        set("ignore_malformed", &mut ignores);
+        (field.coerces, field.ignore_malformed) = (coerces, ignores);
+        field
+    }
+
+    /// Returns the similarity that a setting names. Default: that of the index.
+    pub(super) fn similarity_named(&self, name: Option<&Value>) -> Similarity {
+        let similarities = self.similarities();
+        let named = name.and_then(Value::as_str).and_then(|name| similarities.named(name));
+        named.unwrap_or_else(|| similarities.unnamed())
+    }
+
+    pub(super) fn similarity_of(&self, field: &FieldType) -> Similarity {
+        self.similarity_named(field.setting("similarity"))
+    }
+
+    /// Removes the similarities that do not exist from the fields of a definition.
+    pub(super) fn with_known_similarities<'a>(&self, definition: &'a Value) -> Cow<'a, Value> {
+        let mut known = Cow::Borrowed(definition);
+        for part in ["properties", "_all"] {
+            if definition
+                .get(part)
+                .is_some_and(|part| self.has_unknown_similarity(part))
+            {
+                self.remove_unknown_similarities(&mut known.to_mut()[part]);
+            }
+        }
+        known
+    }
+
+    fn is_unknown_similarity(&self, value: &Value) -> bool {
+        match value {
+            Value::String(name) => self.similarities().named(name).is_none(),
+            // A property can have this name.
+            Value::Object(_) | Value::Null => false,
+            _ => true,
+        }
+    }
+
+    fn has_unknown_similarity(&self, part: &Value) -> bool {
+        let mut members = part.as_object().into_iter().flatten();
+        members.any(|(key, value)| {
+            key == "similarity" && self.is_unknown_similarity(value) || self.has_unknown_similarity(value)
+        })
+    }
+
+    fn remove_unknown_similarities(&self, part: &mut Value) {
+        let Value::Object(members) = part else { return };
+        members.retain(|key, value| key != "similarity" || !self.is_unknown_similarity(value));
+        members
+            .values_mut()
+            .for_each(|value| self.remove_unknown_similarities(value));
+    }
+}
