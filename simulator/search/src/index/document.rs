@@ -70,6 +70,8 @@ pub(crate) fn read<'a>(
         default_analyzer,
         all_analyzer: mapping.all_analyzer(type_name, default_analyzer),
         all_text: None,
+        boost_name: type_mapping.boost_name(),
+        document_boost: 1.0,
         boost: None,
     };
     let mut path = Vec::new();
@@ -84,7 +86,7 @@ pub(crate) fn read<'a>(
     }
     parser.finish_all();
     parser.times(times);
-    let mut encoded = parser.doc.finish(type_name);
+    let mut encoded = parser.doc.finish(type_name, parser.document_boost);
     let parent = placement.parent.unwrap_or("");
     if let Some(parent_type) = mapping.parent_type(type_name).filter(|_| !parent.is_empty()) {
         encoded.push_term(PARENT, &format!("{parent_type}#{parent}"), 0);
@@ -138,6 +140,10 @@ pub(super) struct DocumentParser<'a> {
     pub(super) default_analyzer: Option<&'a Analyzer>,
     /// Analyzer of `_all`.
     pub(super) all_analyzer: &'a Analyzer,
+    /// The member with the boost of the document.
+    boost_name: &'a str,
+    /// Factor of the norms of its fields.
+    document_boost: f32,
     /// The values in `_all`, if they are read as one text.
     pub(super) all_text: Option<String>,
     /// Boost of the current value, if the value is within an object that has it.
@@ -199,6 +205,10 @@ impl<'a> DocumentParser<'a> {
                         | "_all"
                 )
             {
+                continue;
+            }
+            if path.is_empty() && key == self.boost_name {
+                self.document_boost = self.type_mapping.boost_of(value)?;
                 continue;
             }
             path.push(key.clone());
@@ -346,7 +356,7 @@ impl<'a> DocumentParser<'a> {
         let outer = self.outer.pop().unwrap_or_default();
         let own = std::mem::replace(&mut self.doc, outer);
         read?;
-        let mut encoded = own.finish(&format!("{NESTED}{name}"));
+        let mut encoded = own.finish(&format!("{NESTED}{name}"), self.document_boost);
         let source = serde_json::to_vec(object).map_err(SearchError::engine)?;
         encoded.store(
             [self.type_name, self.id, "", "", &identity.to_string()],

@@ -58,12 +58,12 @@ impl DocumentBuilder {
         }
     }
 
-    /// Returns the terms and columns, including the indexed type.
-    pub(super) fn finish(self, type_name: &str) -> Encoded {
+    /// Returns the terms and columns, including the indexed type. `boost` is that of the document.
+    pub(super) fn finish(self, type_name: &str, boost: f32) -> Encoded {
         let mut encoded = self.encoded;
         let with_norms = self.states.iter().filter(|(_, state)| state.norms && state.length > 0);
         let mut norms: Vec<(FieldOrdinal, u8)> = with_norms
-            .map(|(field, state)| (*field, norm_of_length(state.length, state.boost)))
+            .map(|(field, state)| (*field, norm_of_length(state.length, state.boost * boost)))
             .collect();
         norms.sort_unstable();
         encoded.set_norms(&norms);

@@ -103,8 +103,9 @@ pub(crate) struct Mapping {
     type_fields: HashMap<String, HashMap<String, Field>>,
     /// Number of ordinals allocated to fields.
     ordinal_count: u32,
-    /// Full names by short name: the last part of the path, or `index_name`. The first field with a short name has
-    /// it.
+    /// Full names by the name of the field in the index, if it has another one there.
+    index_names: HashMap<String, String>,
+    /// Full names by short name: the last part of the path. The first field with a short name has it.
     short_names: HashMap<String, String>,
     configuration: Configuration,
     /// The default analyzers of the index: at index time, at query time, and of quoted texts.
@@ -142,6 +143,7 @@ impl Mapping {
             fields: HashMap::new(),
             type_fields: HashMap::new(),
             ordinal_count: 0,
+            index_names: HashMap::new(),
             short_names: HashMap::new(),
             configuration,
             default_analyzers,
@@ -153,7 +155,7 @@ impl Mapping {
         })
     }
 
-    /// Returns a field by its name: `type.path`, the full name, or a short name.
+    /// Returns a field by its name: `type.path`, the full name, the name in the index, or a short name.
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         if name == "_all" {
             return Some(&self.all);
@@ -161,9 +163,7 @@ impl Mapping {
         if let Some((type_name, rest)) = self.named_type(name) {
             return self.field_of(type_name, rest);
         }
-        self.fields
-            .get(name)
-            .or_else(|| self.fields.get(self.short_names.get(name)?))
+        self.fields.get(self.full_name(name))
     }
 
     /// Returns a field by its full name.
@@ -433,6 +433,7 @@ impl Mapping {
             .into_iter()
             .for_each(|field| self.add_type_field(type_name, field));
         self.nested.extend(fresh.root.nested_paths());
+        self.add_index_names(&fresh.root);
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
         self.set_type_analyzers(type_name, analyzers);
@@ -459,12 +460,6 @@ impl Mapping {
             self.short_names
                 .entry(short.to_owned())
                 .or_insert_with(|| field.name.clone());
-        }
-        if let Some(own) = field.field_type.setting("index_name").and_then(Value::as_str) {
-            let beside = field.name.rsplit_once('.').map(|(path, _)| format!("{path}.{own}"));
-            for name in [own.to_owned()].into_iter().chain(beside) {
-                self.short_names.entry(name).or_insert_with(|| field.name.clone());
-            }
         }
         self.fields.insert(field.name.clone(), field);
     }

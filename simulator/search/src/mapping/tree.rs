@@ -125,7 +125,9 @@ impl FieldNode {
                 && own.get("type").and_then(Value::as_str) == Some("multi_field")
             {
                 // In the old form, one of the fields is the field itself.
+                let path = own.remove("path").map(|path| ("path".to_owned(), path));
                 own = definition.clone();
+                own.extend(path);
             } else {
                 fields.insert(other.clone(), FieldNode::parse(other, definition)?);
             }
@@ -379,6 +381,30 @@ impl ObjectNode {
                 Node::Field(field) => field.fields.get(rest),
             }
         })
+    }
+
+    /// Returns the name in the index of the field at a dotted path: `index_name`, after the path unless the object
+    /// above has the path type `just_name`.
+    pub(super) fn index_name(&self, path: &str) -> String {
+        let (above, last) = path.rsplit_once('.').unwrap_or(("", path));
+        let own = self
+            .field(path)
+            .and_then(|field| field.field_type.setting("index_name"));
+        let own = own.and_then(Value::as_str).unwrap_or(last);
+        match above.is_empty() || self.omits_path(above) {
+            true => own.to_owned(),
+            false => format!("{above}.{own}"),
+        }
+    }
+
+    /// Returns whether the names of the fields below a path are without it.
+    fn omits_path(&self, path: &str) -> bool {
+        let names: Vec<String> = path.split('.').map(str::to_owned).collect();
+        match self.node(&names) {
+            Some(Node::Object(object)) => object.path.is_some(),
+            Some(Node::Field(field)) => field.field_type.setting("path").is_some(),
+            None => false,
+        }
     }
 
     /// Returns the paths of nested objects.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Field, FieldOrdinal, Mapping, PARENT};
+use super::{Field, FieldOrdinal, Mapping, ObjectNode, PARENT};
 
 impl Mapping {
     /// Returns the field with this full name in documents of a type.
@@ -25,11 +25,32 @@ impl Mapping {
         name == "_all" || paths.any(|path| own.root.field(path).is_some())
     }
 
-    /// Splits a name into a type and a field of that type, if the name starts with a type.
-    pub(crate) fn named_type<'a>(&self, name: &'a str) -> Option<(&'a str, &'a str)> {
+    /// Splits a name into a type and the full name of a field of that type, if the name starts with a type.
+    pub(crate) fn named_type<'a>(&'a self, name: &'a str) -> Option<(&'a str, &'a str)> {
         let (type_name, rest) = name.split_once('.')?;
-        self.types.get(type_name)?.root.field(rest)?;
-        Some((type_name, rest))
+        let root = &self.types.get(type_name)?.root;
+        let mut names = [rest, self.full_name(rest)].into_iter();
+        let full = names.find(|name| root.field(name).is_some())?;
+        Some((type_name, full))
+    }
+
+    /// Returns the full name of a field by this name, the name in the index, or a short name.
+    pub(super) fn full_name<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.fields.contains_key(name) {
+            return name;
+        }
+        let other = self.index_names.get(name).or_else(|| self.short_names.get(name));
+        other.map_or(name, String::as_str)
+    }
+
+    /// Adds the names in the index of the fields of a type.
+    pub(super) fn add_index_names(&mut self, root: &ObjectNode) {
+        for (name, _) in root.leaves() {
+            let own = root.index_name(&name);
+            if own != name {
+                self.index_names.entry(own).or_insert(name);
+            }
+        }
     }
 
     /// Returns the mapping for searches of some types, whose fields have precedence.

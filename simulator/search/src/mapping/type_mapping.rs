@@ -12,7 +12,7 @@ use super::times::{TIMESTAMP, TTL, TimeSettings};
 use super::tree::{DescribeField, ObjectNode};
 use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
-use crate::json::{java_text, not_a_map};
+use crate::json::{java_text, not_a_map, number_of};
 
 /// The mapping of a type.
 #[derive(Clone, Debug)]
@@ -215,6 +215,28 @@ impl TypeMapping {
     pub(crate) fn indexes_routing(&self) -> bool {
         let index = self.meta.get("_routing").and_then(|routing| routing.get("index"));
         index.and_then(Indexing::parse) != Some(Indexing::No)
+    }
+
+    /// Returns the name of the member with the boost of a document.
+    pub(crate) fn boost_name(&self) -> &str {
+        let own = self.meta.get("_boost").and_then(|own| own.get("name")?.as_str());
+        own.unwrap_or("_boost")
+    }
+
+    /// Returns the boost that a document has in the member for it.
+    ///
+    /// # Errors
+    /// A text that is not a number.
+    pub(crate) fn boost_of(&self, value: &Value) -> Result<f32> {
+        let default = || number_of(self.meta.get("_boost")?.get("null_value")?);
+        match value {
+            Value::Null => Ok(default().unwrap_or(1.0) as f32),
+            Value::String(text) => text.trim().parse().map_err(|_| {
+                let cause = SearchError::number(text);
+                SearchError::mapping("failed to parse").caused_by(cause)
+            }),
+            other => Ok(number_of(other).unwrap_or(1.0) as f32),
+        }
     }
 
     /// Returns whether the length of `_all` affects scores.
