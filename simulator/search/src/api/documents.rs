@@ -274,7 +274,7 @@ pub(super) fn contents(
         };
         let path = mapping.source_path(stored.type_name(), &own.name);
         let values: Vec<Value> = match source.as_deref() {
-            _ if own.field_type.store => stored_values(own, (&whole, stored.source()), path),
+            _ if own.field_type.store => stored_values(&mapping, stored.type_name(), own, (&whole, stored.source())),
             Some(source) if own.field_type.kind != Kind::TokenCount => {
                 let values = extract(source, path).into_iter().filter(|value| !value.is_object());
                 let values = values.map(|value| value_of_source(&own.field_type, value));

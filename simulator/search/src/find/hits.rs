@@ -106,8 +106,8 @@ fn hit_json(
         }
     }
     let stored_of = |field: &Field| {
-        let path = mapping.source_path(stored.type_name(), &field.name);
-        stored_values(field, (&whole_source, stored.source()), path)
+        let document = (&whole_source, stored.source());
+        stored_values(mapping, stored.type_name(), field, document)
     };
     for wanted in request.fields.iter().flatten().filter(|field| !is_metadata(field)) {
         // An asterisk stands for all stored fields.

@@ -7,13 +7,14 @@ use std::net::Ipv4Addr;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::source::extract;
 use crate::index::{boosted_value, encoded_date, encoded_number};
-use crate::json::{java_text, literal, whole};
-use crate::mapping::{Field, FieldType, Kind, out_of_range, truth, unsortable};
+use crate::json::{java_number, java_text, literal, whole};
+use crate::mapping::{Field, FieldType, Kind, Mapping, out_of_range, truth, unsortable};
+use crate::query::GeoPoint;
 use crate::score::score_json;
 
 /// Base64 that ignores the bits after the last byte.
@@ -59,12 +60,51 @@ pub(crate) fn value_of_source(field: &FieldType, value: &Value) -> Result<Value>
     })
 }
 
-/// Returns the values that the index stores of a field. `document` is a source, parsed and as bytes; `path` is that of
-/// the values in it. Values that are no numbers or dates of the field are not stored.
-pub(crate) fn stored_values(field: &Field, document: (&Value, &[u8]), path: &str) -> Vec<Value> {
+/// Returns the values that the index stores of a field: its own, and those that are copied to it, in the order of the
+/// members of the document. `document` is a source, parsed and as bytes. Values that are no numbers or dates of the
+/// field are not stored.
+pub(crate) fn stored_values(
+    mapping: &Mapping,
+    type_name: &str,
+    field: &Field,
+    document: (&Value, &[u8]),
+) -> Vec<Value> {
     let (parsed, source) = document;
-    let values = extract(parsed, path).into_iter();
+    let own = mapping.source_path(type_name, &field.name);
+    let copied = mapping.copied_to(&field.name).iter().map(String::as_str);
+    let mut paths: Vec<&str> = [own].into_iter().chain(copied).collect();
+    if field.field_type.kind == Kind::GeoPoint {
+        let points = paths.iter().flat_map(|path| points(parsed, path));
+        return points
+            .map(|point| json!(format!("{},{}", java_number(point.lat), java_number(point.lon))))
+            .collect();
+    }
+    if paths.len() > 1 {
+        let place = |path: &&str| {
+            let mut members = parsed.as_object().into_iter().flat_map(Map::keys);
+            members.position(|member| path.split('.').next() == Some(member))
+        };
+        paths.sort_by_key(place);
+    }
+    let values = paths.into_iter().flat_map(|path| extract(parsed, path));
     values.filter_map(|value| stored_value(field, value, source)).collect()
+}
+
+/// Returns the points at a path.
+fn points(value: &Value, path: &str) -> Vec<GeoPoint> {
+    match (value, path) {
+        (Value::Array(items), _) if !items.first().is_some_and(Value::is_number) => {
+            items.iter().flat_map(|item| points(item, path)).collect()
+        }
+        (Value::Object(members), path) if !path.is_empty() => {
+            let (first, below) = path.split_once('.').unwrap_or((path, ""));
+            members
+                .get(first)
+                .map(|member| points(member, below))
+                .unwrap_or_default()
+        }
+        (value, _) => GeoPoint::parse(value).into_iter().collect(),
+    }
 }
 
 fn stored_value(field: &Field, value: &Value, source: &[u8]) -> Option<Value> {

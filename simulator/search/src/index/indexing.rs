@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
-use crate::index::document_builder::FieldState;
+use crate::index::document_builder::{DocumentBuilder, FieldState};
 use crate::index::encoded::MAX_TERM_BYTES;
 use crate::index::mismatch::{check_boost, unparsed};
 use crate::index::numbers::{check_range, check_value, encoded_date, encoded_number};
@@ -38,14 +38,13 @@ impl<'a> DocumentParser<'a> {
     /// Indexes a value in its field and in the fields of `copy_to`.
     pub(super) fn copied_field(&mut self, name: &str, node: &'a FieldNode, value: &Value) -> Result<()> {
         self.field(name, node, value, true)?;
-        let targets = node
-            .field_type
-            .setting("copy_to")
-            .map(crate::find::names)
-            .unwrap_or_default();
-        for target in targets {
-            match self.type_mapping.root.field(&target) {
-                Some(node) => self.field(&target, node, value, false)?,
+        for target in node.field_type.copy_targets() {
+            // What is indexed again in the document around a nested object was copied before.
+            if self.flat > 0 && self.mapping.nested_path(target).is_none() {
+                continue;
+            }
+            match self.type_mapping.root.field(target) {
+                Some(node) => self.within(target, |parser| parser.field(target, node, value, false))?,
                 None => {
                     let path: Vec<String> = target.split('.').map(str::to_owned).collect();
                     if let Some(node) = guess(self.type_mapping, &path, value)? {
@@ -55,6 +54,27 @@ impl<'a> DocumentParser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Runs `index` with the innermost document that a field belongs to as the current one.
+    fn within(&mut self, field: &str, index: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let has = |doc: &DocumentBuilder| {
+            let below = field.strip_prefix(&doc.path);
+            below.is_some_and(|below| doc.path.is_empty() || below.starts_with('.'))
+        };
+        let outer = match has(&self.doc) {
+            true => None,
+            false => self.outer.iter().rposition(has),
+        };
+        let swap = |parser: &mut Self| {
+            if let Some(other) = outer.and_then(|at| parser.outer.get_mut(at)) {
+                std::mem::swap(other, &mut parser.doc);
+            }
+        };
+        swap(self);
+        let indexed = index(self);
+        swap(self);
+        indexed
     }
 
     /// Indexes a value in its field and in its multi-fields. Only the field itself can be in `_all`.

@@ -212,7 +212,7 @@ impl FieldType {
                     continue;
                 }
                 "path" if kind.has_multi_fields() && *value == "just_name" => {}
-                "type" | "fields" | "path" | "properties" => continue,
+                "type" | "fields" | "path" | "properties" | "normalize_lon" => continue,
                 // Settings without effect, such as `doc_values` and `precision_step`, are only stored and returned.
                 _ => {}
             }
@@ -316,6 +316,12 @@ impl FieldType {
     /// Returns a setting as it was defined.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
         self.settings.get(name)
+    }
+
+    /// Returns the full names of the fields that its values are copied to.
+    pub(crate) fn copy_targets(&self) -> impl Iterator<Item = &str> {
+        let targets = self.setting("copy_to").and_then(Value::as_array);
+        targets.into_iter().flatten().filter_map(Value::as_str)
     }
 
     /// Returns the position at which a value begins after one that ends at a position.

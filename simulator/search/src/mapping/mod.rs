@@ -105,6 +105,8 @@ pub(crate) struct Mapping {
     ordinal_count: u32,
     /// Full names by the name of the field in the index, if it has another one there.
     index_names: HashMap<String, String>,
+    /// Full names of the fields that are copied to a field, by its full name.
+    copies: HashMap<String, Vec<String>>,
     /// Full names by short name: the last part of the path. The first field with a short name has it.
     short_names: HashMap<String, String>,
     configuration: Configuration,
@@ -144,6 +146,7 @@ impl Mapping {
             type_fields: HashMap::new(),
             ordinal_count: 0,
             index_names: HashMap::new(),
+            copies: HashMap::new(),
             short_names: HashMap::new(),
             configuration,
             default_analyzers,
@@ -433,7 +436,7 @@ impl Mapping {
             .into_iter()
             .for_each(|field| self.add_type_field(type_name, field));
         self.nested.extend(fresh.root.nested_paths());
-        self.add_index_names(&fresh.root);
+        self.add_names(&fresh.root);
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
         self.set_type_analyzers(type_name, analyzers);

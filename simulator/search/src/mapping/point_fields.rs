@@ -45,6 +45,21 @@ pub(super) fn subfields(point: &FieldType) -> Result<Vec<(&'static str, FieldTyp
 }
 
 impl FieldType {
+    /// Returns whether latitudes and longitudes beyond their range are converted to those of the same place.
+    pub(crate) fn normalizes_points(&self) -> (bool, bool) {
+        let is_set = |key: &str| self.setting(key).is_none_or(truth);
+        let both = is_set("normalize");
+        // Elasticsearch ignores a setting for the longitude alone.
+        (both && is_set("normalize_lat"), both)
+    }
+
+    /// Returns whether latitudes and longitudes beyond their range are errors.
+    pub(crate) fn validates_points(&self) -> (bool, bool) {
+        let is_set = |key: &str| self.setting(key).is_none_or(truth);
+        let both = is_set("validate") && !self.ignore_malformed;
+        (both && is_set("validate_lat"), both && is_set("validate_lon"))
+    }
+
     /// Returns whether all prefixes of a geohash are indexed.
     pub(crate) fn has_geohash_prefixes(&self) -> bool {
         is_enabled(self, "geohash_prefix")

@@ -79,7 +79,7 @@ impl Mapping {
             let mut own = TypeMapping::default();
             own.merge(definition, false)?;
             let analyzers = mapping.analyzers_of_type(&own)?;
-            mapping.add_index_names(&own.root);
+            mapping.add_names(&own.root);
             mapping.types.insert(name.clone(), own);
             mapping.set_type_analyzers(name, analyzers);
         }

@@ -43,14 +43,25 @@ impl Mapping {
         other.map_or(name, String::as_str)
     }
 
-    /// Adds the names in the index of the fields of a type.
-    pub(super) fn add_index_names(&mut self, root: &ObjectNode) {
-        for (name, _) in root.leaves() {
+    /// Adds the names in the index of the fields of a type, and the fields that they are copied to.
+    pub(super) fn add_names(&mut self, root: &ObjectNode) {
+        for (name, node) in root.leaves() {
+            for target in node.field_type.copy_targets() {
+                let sources = self.copies.entry(target.to_owned()).or_default();
+                if !sources.contains(&name) {
+                    sources.push(name.clone());
+                }
+            }
             let own = root.index_name(&name);
             if own != name {
                 self.index_names.entry(own).or_insert(name);
             }
         }
+    }
+
+    /// Returns the full names of the fields that are copied to a field.
+    pub(crate) fn copied_to(&self, name: &str) -> &[String] {
+        self.copies.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the mapping for searches of some types, whose fields have precedence.

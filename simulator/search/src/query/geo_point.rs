@@ -26,7 +26,34 @@ pub(crate) struct GeoPoint {
     pub(crate) lon: f64,
 }
 
+/// Returns a number in the range above `-circle / 2` up to `circle / 2`, from which it differs by whole circles.
+fn centered(degrees: f64, circle: f64) -> f64 {
+    let rest = degrees.rem_euclid(circle);
+    let is_beyond = rest > circle / 2.0;
+    rest - if is_beyond { circle } else { 0.0 }
+}
+
 impl GeoPoint {
+    /// Returns the same place with a latitude from -90 to 90 and a longitude above -180 up to 180, as far as these are
+    /// to be normalized. A latitude beyond a pole is on the opposite meridian.
+    pub(crate) fn normalized(self, (of_lat, of_lon): (bool, bool)) -> GeoPoint {
+        let GeoPoint { mut lat, mut lon } = self;
+        let of_lon = of_lon && (lon > 180.0 || lon <= -180.0);
+        if of_lat && (lat > 90.0 || lat <= -90.0) {
+            lat = centered(lat, 360.0);
+            let pole = if lat > 0.0 { 180.0 } else { -180.0 };
+            if lat.abs() > 90.0 {
+                lat = pole - lat;
+                let goes_east = of_lon || centered(lon, 360.0) <= 0.0;
+                lon += if goes_east { 180.0 } else { -180.0 };
+            }
+        }
+        if of_lon {
+            lon = centered(lon, 360.0);
+        }
+        GeoPoint { lat, lon }
+    }
+
     /// Parses a point of a request: `[lon, lat]`, `"lat,lon"`, `{"lat": .., "lon": ..}` or a geohash. A coordinate that
     /// a list lacks is no number.
     ///
@@ -218,7 +245,25 @@ fn is_geohash_character(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rstest::rstest;
     use serde_json::json;
+
+    #[rstest]
+    #[case((100.0, 200.0), (80.0, 20.0))]
+    #[case((95.0, 5.0), (85.0, -175.0))]
+    #[case((-91.0, -181.0), (-89.0, -1.0))]
+    #[case((270.0, 90.0), (-90.0, 90.0))]
+    #[case((450.0, -540.5), (90.0, 179.5))]
+    #[case((10.0, 541.0), (10.0, -179.0))]
+    #[case((-90.0, 180.0), (-90.0, 180.0))]
+    fn points_are_normalized(#[case] (lat, lon): (f64, f64), #[case] (expected_lat, expected_lon): (f64, f64)) {
+        let expected = GeoPoint {
+            lat: expected_lat,
+            lon: expected_lon,
+        };
+        assert_eq!(GeoPoint { lat, lon }.normalized((true, true)), expected);
+        assert_eq!(GeoPoint { lat, lon }.normalized((false, false)), GeoPoint { lat, lon });
+    }
 
     #[test]
     fn every_form_of_a_point_is_parsed() {
