@@ -89,6 +89,10 @@ impl GeoSettings {
                 }
             }
         }
+        if settings.get("normalize").is_none_or(crate::mapping::truth) {
+            let points = &mut found.geo.points;
+            points.iter_mut().for_each(|point| *point = point.normalized((true, true)));
+        }
         if found.mode == Some(MultiValueMode::Sum) {
             return Err(SearchError::illegal(
                 "sort_mode [sum] isn't supported for sorting by geo distance",

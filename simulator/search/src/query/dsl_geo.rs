@@ -134,6 +134,8 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             bounding_box(value, is_indexed("type"))?
         }
     };
+    let is_normalized = object.get("normalize").is_none_or(truth);
+    let shape = if is_normalized { shape.normalized() } else { shape };
     let field = point_field(context, path)?;
     let has_ranges = context.mapped(&format!("{}.lat", field.name)).is_some();
     if !has_ranges

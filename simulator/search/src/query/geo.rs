@@ -171,6 +171,46 @@ pub(crate) enum GeoShape {
 }
 
 impl GeoShape {
+    /// Returns the shape with points in the usual range of latitudes and longitudes.
+    pub(crate) fn normalized(self) -> GeoShape {
+        let both = (true, true);
+        match self {
+            GeoShape::Distance {
+                center,
+                from,
+                to,
+                distance_type,
+            } => GeoShape::Distance {
+                center: center.normalized(both),
+                from,
+                to,
+                distance_type,
+            },
+            GeoShape::Box {
+                top,
+                left,
+                bottom,
+                right,
+                indexed,
+            } => {
+                // All longitudes.
+                let is_belt = left < right && (right - left) % 360.0 == 0.0;
+                let corner = |lat: f64, lon: f64| GeoPoint { lat, lon }.normalized((true, !is_belt));
+                let (from, to) = (corner(top, left), corner(bottom, right));
+                GeoShape::Box {
+                    top: from.lat,
+                    left: if is_belt { -180.0 } else { from.lon },
+                    bottom: to.lat,
+                    right: if is_belt { 180.0 } else { to.lon },
+                    indexed,
+                }
+            }
+            GeoShape::Polygon(corners) => {
+                GeoShape::Polygon(corners.into_iter().map(|corner| corner.normalized(both)).collect())
+            }
+        }
+    }
+
     /// Prints the filter of a field.
     pub(crate) fn label(&self, field: &str) -> String {
         let pair = |point: &GeoPoint| format!("{}, {}", java_number(point.lat), java_number(point.lon));

@@ -10,6 +10,7 @@ use crate::aggs::values::Input;
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
+use crate::mapping::truth;
 use crate::query::{DistanceType, GeoPoint, unit_in_metres};
 
 /// Setting names that are not the name of the field.
@@ -71,7 +72,10 @@ impl GeoDistance {
         Ok(GeoDistance {
             field: place.to_owned(),
             values: script.map(Values::Script).or(field.map(Values::Field)),
-            origin,
+            origin: match settings.get("normalize").is_none_or(truth) {
+                true => origin.normalized((true, true)),
+                false => origin,
+            },
             ranges: ranges.iter().map(|range| range.of(None)).collect::<Result<_>>()?,
             unit,
             distance_type,
