@@ -304,7 +304,12 @@ impl Index {
                 Some(ParsedDocument::Unmapped(found)) => {
                     self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
                 }
-                Some(ParsedDocument::Ready(encoded)) => return Ok(encoded),
+                Some(ParsedDocument::Ready(encoded)) => {
+                    if encoded.boosts_all && !self.mapping().boosts_all(type_name) {
+                        self.change_mapping(|mapping| mapping.boost_all(type_name));
+                    }
+                    return Ok(encoded);
+                }
             }
         }
     }

@@ -69,7 +69,7 @@ pub(crate) fn read<'a>(
         in_all: true,
         default_analyzer,
         all_analyzer: mapping.all_analyzer(type_name, default_analyzer),
-        all_text: None,
+        all_values: None,
         boost_name: type_mapping.boost_name(),
         document_boost: 1.0,
         boost: None,
@@ -144,8 +144,8 @@ pub(super) struct DocumentParser<'a> {
     boost_name: &'a str,
     /// Factor of the norms of its fields.
     document_boost: f32,
-    /// The values in `_all`, if they are read as one text.
-    pub(super) all_text: Option<String>,
+    /// The values in `_all`, if they are read as one text, and the places at which they start with their boosts.
+    pub(super) all_values: Option<(String, Vec<(usize, f32)>)>,
     /// Boost of the current value, if the value is within an object that has it.
     pub(super) boost: Option<f32>,
 }

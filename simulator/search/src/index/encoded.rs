@@ -83,6 +83,8 @@ pub(crate) fn field_prefix(field: FieldOrdinal) -> char {
 pub(crate) struct Encoded {
     pub(super) stream: String,
     pub(super) columns: Vec<(ColumnName, i64)>,
+    /// Whether `_all` has terms of a field with a boost.
+    pub(crate) boosts_all: bool,
     /// Length norms: two characters for each, its field and the norm.
     pub(super) norms: String,
     pub(super) stored: Stored,

@@ -13,7 +13,7 @@ use crate::index::encoded::MAX_TERM_BYTES;
 use crate::index::mismatch::{check_boost, unparsed};
 use crate::index::numbers::{check_range, check_value, encoded_date, encoded_number};
 use crate::json::{BODY, java_text, literal, not_numeric};
-use crate::mapping::{ALL, Field, FieldNode, FieldType, Indexing, Kind, Node, guess};
+use crate::mapping::{ALL, ALL_BOOSTS, Field, FieldNode, FieldType, Indexing, Kind, Node, guess};
 
 /// Returns the FNV-1a hash of a text.
 fn hash(text: &str) -> i64 {
@@ -32,6 +32,11 @@ fn is_number(kind: Kind) -> bool {
 fn is_too_long(kind: &FieldType, text: &str) -> bool {
     let limit = kind.ignore_above.filter(|_| kind.kind == Kind::String);
     limit.is_some_and(|limit| text.encode_utf16().count() > limit)
+}
+
+/// Returns the term of [`ALL_BOOSTS`] for a term and a boost.
+fn boosted_term(text: &str, boost: f32) -> String {
+    format!("{text}\u{0}{boost}")
 }
 
 impl<'a> DocumentParser<'a> {
@@ -123,7 +128,8 @@ impl<'a> DocumentParser<'a> {
             Err(error) => return Err(unparsed(name, error)),
         }
         if in_all && !shared {
-            self.add_to_all(text);
+            let boost = field.field_type.boost * boost.unwrap_or(1.0);
+            self.add_to_all(text, boost);
         }
         // Multi-fields read the end of an object in place of the value within it.
         let end = Value::from("}");
@@ -148,16 +154,15 @@ impl<'a> DocumentParser<'a> {
     }
 
     /// Adds a value to `_all`. Other analyzers than the standard one read all values as one text.
-    fn add_to_all(&mut self, text: &str) {
-        let analyzer = self.all_analyzer;
-        if analyzer.same_as_standard() {
-            self.analyze(self.mapping.all(), analyzer, text, 1.0);
-            return;
+    fn add_to_all(&mut self, text: &str, boost: f32) {
+        if self.all_analyzer.same_as_standard() {
+            return self.index_all(text, &[(0, boost)]);
         }
-        match &mut self.all_text {
-            None => self.all_text = Some(text.to_owned()),
-            Some(all) => {
+        match &mut self.all_values {
+            None => self.all_values = Some((text.to_owned(), vec![(0, boost)])),
+            Some((all, starts)) => {
                 all.push(' ');
+                starts.push((all.len(), boost));
                 all.push_str(text);
             }
         }
@@ -165,9 +170,26 @@ impl<'a> DocumentParser<'a> {
 
     /// Indexes the values that were added to `_all`, if they are read as one text.
     pub(super) fn finish_all(&mut self) {
-        if let Some(text) = self.all_text.take() {
-            self.analyze(self.mapping.all(), self.all_analyzer, &text, 1.0);
+        if let Some((text, starts)) = self.all_values.take() {
+            self.index_all(&text, &starts);
         }
+    }
+
+    /// Indexes values in `_all`. `starts` are the places in `text` at which they start, with their boosts.
+    fn index_all(&mut self, text: &str, starts: &[(usize, f32)]) {
+        self.analyze(self.mapping.all(), self.all_analyzer, text, 1.0);
+        if starts.iter().all(|(_, boost)| *boost == 1.0) {
+            return;
+        }
+        // `_all` belongs to the root document.
+        let doc = self.outer.first_mut().unwrap_or(&mut self.doc);
+        self.all_analyzer.analyze(text, &mut |token| {
+            let boost = starts.iter().rev().find(|(start, _)| *start <= token.start);
+            if let Some((_, boost)) = boost.filter(|(_, boost)| *boost != 1.0) {
+                doc.encoded.push_term(ALL_BOOSTS, &boosted_term(token.text, *boost), 0);
+                doc.encoded.boosts_all = true;
+            }
+        });
     }
 
     /// Indexes a value of a field. `shared`: also in `_all`.
@@ -293,14 +315,18 @@ impl<'a> DocumentParser<'a> {
         let states = &mut self.doc.states;
         let [own, all] = [field.ordinal, ALL].map(|ordinal| states.entry(ordinal).or_default().position);
         let encoded = &mut self.doc.encoded;
+        let kind = &field.field_type;
+        let boost = kind.boost * self.boost.unwrap_or(1.0);
         let mut length = 0;
         let end = field.index_analyzer.analyze(text, &mut |token| {
             length += 1;
             encoded.push_term(field.ordinal, token.text, own.saturating_add(token.position));
             encoded.push_last_term_in(ALL, all.saturating_add(token.position));
+            if boost != 1.0 {
+                encoded.push_term(ALL_BOOSTS, &boosted_term(token.text, boost), 0);
+                encoded.boosts_all = true;
+            }
         });
-        let kind = &field.field_type;
-        let boost = kind.boost * self.boost.unwrap_or(1.0);
         let [own, all] = [own, all].map(|position| position.saturating_add(end));
         for (ordinal, norms, boost, position) in [
             (field.ordinal, kind.norms, boost, kind.after_gap(own)),

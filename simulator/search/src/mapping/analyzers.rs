@@ -1,22 +1,24 @@
-//! Analyzers of fields and types.
+//! Analyzers of fields and types, and the settings of `_all`.
 
 use serde_json::{Map, Value};
 
 use super::metadata::all_field;
-use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping};
+use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping, truth};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
 
-/// Analyzers of a type, where they are not those of the index.
+/// What a type has in place of the defaults of the index.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TypeAnalyzers {
+pub(crate) struct TypeDefaults {
     /// At index time, of fields without one of their own.
     pub(crate) index: Option<Analyzer>,
     /// In searches of the type, of fields without one of their own.
     search: Option<Analyzer>,
     /// Those of `_all`: at index time, at query time, and of quoted texts.
     all: [Option<Analyzer>; 3],
+    /// Whether boosts of fields count in `_all`.
+    boosts_all: bool,
 }
 
 /// Settings of a type with the name of an analyzer.
@@ -85,7 +87,7 @@ impl Mapping {
     }
 
     /// Returns the analyzers of a type, if it names any.
-    pub(super) fn analyzers_of_type(&self, definition: &TypeMapping) -> Result<Option<TypeAnalyzers>> {
+    pub(super) fn defaults_of_type(&self, definition: &TypeMapping) -> Result<Option<TypeDefaults>> {
         let named = |name: Option<&str>| {
             let built = name.map(|name| Analyzer::configured(name, self.analysis()));
             built.transpose()
@@ -100,15 +102,22 @@ impl Mapping {
         let [all_index, all_search, all_quote] = names.map(named);
         let all = [all_index?, all_search?, all_quote?];
         let (index, search) = (own("index_analyzer")?, own("search_analyzer")?);
-        let is_any = all.iter().chain([&index, &search]).any(Option::is_some);
-        Ok(is_any.then_some(TypeAnalyzers { index, search, all }))
+        let boosts_all = definition.metadata("_all").and_then(|all| all.get("auto_boost"));
+        let boosts_all = boosts_all.is_some_and(truth);
+        let is_any = boosts_all || all.iter().chain([&index, &search]).any(Option::is_some);
+        Ok(is_any.then_some(TypeDefaults {
+            index,
+            search,
+            all,
+            boosts_all,
+        }))
     }
 
     /// Sets the analyzers of a type, if it has any.
-    pub(super) fn set_type_analyzers(&mut self, type_name: &str, analyzers: Option<TypeAnalyzers>) {
+    pub(super) fn set_type_defaults(&mut self, type_name: &str, analyzers: Option<TypeDefaults>) {
         match analyzers {
-            Some(analyzers) => drop(self.type_analyzers.insert(type_name.to_owned(), analyzers)),
-            None => drop(self.type_analyzers.remove(type_name)),
+            Some(analyzers) => drop(self.type_defaults.insert(type_name.to_owned(), analyzers)),
+            None => drop(self.type_defaults.remove(type_name)),
         }
         self.choose_all_settings();
     }
@@ -118,7 +127,8 @@ impl Mapping {
         let first = self.types.iter().find(|(name, _)| *name != DEFAULT);
         let settings = first.and_then(|(_, own)| own.metadata("_all")).cloned();
         self.all.similarity = self.similarity_named(settings.as_ref().and_then(|own| own.get("similarity")));
-        let own = first.and_then(|(name, _)| self.type_analyzers.get(name));
+        let own = first.and_then(|(name, _)| self.type_defaults.get(name));
+        self.all.is_boosted = own.is_some_and(|own| own.boosts_all);
         let [index, search, quote] = own.map(|own| own.all.clone()).unwrap_or_default();
         let [default_index, default_search, default_quote] = self.default_analyzers.clone();
         self.all.index_analyzer = index.unwrap_or(default_index);
@@ -128,7 +138,7 @@ impl Mapping {
 
     /// Returns the analyzer of the fields of a type without one of their own, if it is not that of the index.
     pub(crate) fn type_analyzer(&self, type_name: &str) -> Option<&Analyzer> {
-        self.type_analyzers.get(type_name)?.index.as_ref()
+        self.type_defaults.get(type_name)?.index.as_ref()
     }
 
     /// Returns the analyzer that a document names at the path of `_analyzer`, for its fields without one of their own.
@@ -159,15 +169,31 @@ impl Mapping {
     /// Returns the analyzer of `_all` in documents of a type, in which other fields have the analyzer `default`.
     pub(crate) fn all_analyzer<'a>(&'a self, type_name: &str, default: Option<&'a Analyzer>) -> &'a Analyzer {
         let [index, ..] = &self.default_analyzers;
-        let own = self.type_analyzers.get(type_name).and_then(|own| own.all[0].as_ref());
+        let own = self.type_defaults.get(type_name).and_then(|own| own.all[0].as_ref());
         own.or(default).unwrap_or(index)
+    }
+
+    /// Lets boosts of fields count in `_all` for a type. The first document with such a boost does.
+    pub(crate) fn boost_all(&mut self, type_name: &str) {
+        if let Some(own) = self.types.get_mut(type_name) {
+            own.set_auto_boost();
+            self.type_defaults.entry(type_name.to_owned()).or_default().boosts_all = true;
+            self.choose_all_settings();
+        }
+    }
+
+    /// Returns whether boosts of fields count in `_all` for a type.
+    pub(crate) fn boosts_all(&self, type_name: &str) -> bool {
+        self.type_defaults.get(type_name).is_some_and(|own| own.boosts_all)
     }
 
     /// Lets searches of a type use its analyzers.
     pub(super) fn narrow_analyzers(&mut self, type_name: &str) {
-        let Some(own) = self.type_analyzers.get(type_name).cloned() else {
+        let Some(own) = self.type_defaults.get(type_name).cloned() else {
+            self.all.is_boosted = false;
             return;
         };
+        self.all.is_boosted = own.boosts_all;
         let [_, all_search, all_quote] = own.all;
         if let Some(search) = all_search.or_else(|| own.search.clone()) {
             self.all.quote_analyzer = all_quote.unwrap_or_else(|| search.clone());
@@ -190,7 +216,7 @@ impl Mapping {
             return [search, quote];
         };
         let named_type = self.named_type(name);
-        let analyzers = named_type.and_then(|(type_name, _)| self.type_analyzers.get(type_name));
+        let analyzers = named_type.and_then(|(type_name, _)| self.type_defaults.get(type_name));
         field.query_analyzers(analyzers.and_then(|own| own.search.as_ref()))
     }
 

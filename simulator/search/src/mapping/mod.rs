@@ -41,7 +41,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::similarity::Similarity;
 
-use analyzers::TypeAnalyzers;
+use analyzers::TypeDefaults;
 pub(crate) use configuration::Configuration;
 pub(crate) use contexts::Contexts;
 use default_type::{DEFAULT, add_defaults};
@@ -71,6 +71,8 @@ pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
 pub(crate) const PARENT: FieldOrdinal = 3;
 /// `_routing`: the routing value of a document. Its prefix is the last character but one, which no other field has.
 pub(crate) const ROUTING: FieldOrdinal = 0x10_FFFE - 0x801;
+/// The terms of `_all` that come from fields with boosts: the term, a null character, and the boost.
+pub(crate) const ALL_BOOSTS: FieldOrdinal = ROUTING - 1;
 /// `_uid`: type and id of a document, which are stored but not indexed.
 pub(crate) const UID: FieldOrdinal = FieldOrdinal::MAX;
 
@@ -91,6 +93,8 @@ pub(crate) struct Field {
     /// Analyzer of quoted texts in query strings.
     pub(crate) quote_analyzer: Analyzer,
     pub(crate) similarity: Similarity,
+    /// Whether the boosts of the fields in `_all` count in its scores. False for other fields.
+    pub(crate) is_boosted: bool,
 }
 
 /// The mapping of an index: the mappings of its types.
@@ -112,8 +116,8 @@ pub(crate) struct Mapping {
     configuration: Configuration,
     /// The default analyzers of the index: at index time, at query time, and of quoted texts.
     default_analyzers: [Analyzer; 3],
-    /// Analyzers by type, if they are not those of the index.
-    type_analyzers: HashMap<String, TypeAnalyzers>,
+    /// By type, what it has in place of the defaults of the index.
+    type_defaults: HashMap<String, TypeDefaults>,
     all: Field,
     max_fields: usize,
     /// Paths of nested objects.
@@ -139,6 +143,7 @@ impl Mapping {
             search_analyzer,
             quote_analyzer,
             similarity: Similarity::default(),
+            is_boosted: false,
         };
         Ok(Mapping {
             types: IndexMap::default(),
@@ -150,7 +155,7 @@ impl Mapping {
             short_names: HashMap::new(),
             configuration,
             default_analyzers,
-            type_analyzers: HashMap::new(),
+            type_defaults: HashMap::new(),
             all,
             max_fields,
             nested: BTreeSet::new(),
@@ -415,7 +420,7 @@ impl Mapping {
         if self.field_count() + added.len() + differing.len() > self.max_fields {
             return Err(self.too_many_fields());
         }
-        let analyzers = self.analyzers_of_type(&fresh)?;
+        let analyzers = self.defaults_of_type(&fresh)?;
         if type_name == DEFAULT {
             // No document has this type, so its fields are not indexed.
             self.types.insert(type_name.to_owned(), fresh);
@@ -439,7 +444,7 @@ impl Mapping {
         self.add_names(&fresh.root);
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
-        self.set_type_analyzers(type_name, analyzers);
+        self.set_type_defaults(type_name, analyzers);
         Ok(())
     }
 
@@ -454,6 +459,7 @@ impl Mapping {
             search_analyzer,
             quote_analyzer,
             similarity: self.similarity_of(field_type),
+            is_boosted: false,
         })
     }
 

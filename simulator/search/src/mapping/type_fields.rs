@@ -66,8 +66,7 @@ impl Mapping {
 
     /// Returns the mapping for searches of some types, whose fields have precedence.
     pub(crate) fn for_types(self: Arc<Mapping>, types: &[String]) -> Arc<Mapping> {
-        let has_analyzers = |name: &String| self.type_analyzers.contains_key(name);
-        if types.is_empty() || self.type_fields.is_empty() && !types.iter().any(has_analyzers) {
+        if types.is_empty() || self.type_fields.is_empty() && self.type_defaults.is_empty() {
             return self;
         }
         let mut narrowed = Mapping::clone(&self);
@@ -117,7 +116,7 @@ impl Mapping {
             return false;
         };
         self.type_fields.remove(type_name);
-        self.set_type_analyzers(type_name, None);
+        self.set_type_defaults(type_name, None);
         for (name, _) in removed.root.leaves() {
             let others: Vec<&String> = self
                 .types

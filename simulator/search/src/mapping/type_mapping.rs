@@ -217,6 +217,12 @@ impl TypeMapping {
         index.and_then(Indexing::parse) != Some(Indexing::No)
     }
 
+    /// Sets `_all.auto_boost`.
+    pub(super) fn set_auto_boost(&mut self) {
+        let all = self.meta.entry("_all").or_insert_with(|| json!({}));
+        all["auto_boost"] = true.into();
+    }
+
     /// Returns the name of the member with the boost of a document.
     pub(crate) fn boost_name(&self) -> &str {
         let own = self.meta.get("_boost").and_then(|own| own.get("name")?.as_str());

@@ -258,7 +258,10 @@ fn more_like_this(
         return Ok(QueryKind::Nothing.into());
     }
     let words = |fields: &[String], counts: BTreeMap<String, u32>| Words {
-        fields: fields.iter().map(|field| lenient.field(field)).collect(),
+        fields: fields
+            .iter()
+            .map(|field| lenient.field(field).without_boosts())
+            .collect(),
         counts: counts.into_iter().collect(),
     };
     let of_texts = match fields.first().filter(|_| !texts.is_empty()) {

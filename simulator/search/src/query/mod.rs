@@ -88,6 +88,8 @@ pub(crate) struct QueryField {
     /// Whether its postings have term frequencies.
     pub(crate) frequencies: bool,
     pub(crate) similarity: Similarity,
+    /// Whether the boosts of the fields in `_all` count.
+    pub(crate) is_boosted: bool,
 }
 
 impl QueryField {
@@ -98,6 +100,7 @@ impl QueryField {
             norms: field.field_type.norms,
             frequencies: field.field_type.has_frequencies(),
             similarity: field.similarity,
+            is_boosted: field.is_boosted,
         }
     }
 
@@ -110,6 +113,14 @@ impl QueryField {
         }
     }
 
+    /// The field for terms that boosts in `_all` do not affect.
+    pub(crate) fn without_boosts(self) -> QueryField {
+        QueryField {
+            is_boosted: false,
+            ..self
+        }
+    }
+
     pub(crate) fn unmapped(name: &str) -> QueryField {
         QueryField {
             name: name.into(),
@@ -117,6 +128,7 @@ impl QueryField {
             norms: false,
             frequencies: false,
             similarity: Similarity::default(),
+            is_boosted: false,
         }
     }
 }

@@ -298,7 +298,8 @@ impl Parser<'_> {
             slop,
             occur: self.settings.operator,
         };
-        analyzed(self.context, &self.context.field(name), &analyzer, text, style)
+        let field = self.context.field(name).without_boosts();
+        analyzed(self.context, &field, &analyzer, text, style)
     }
 
     fn over_fields(&self, build: impl Fn(&str) -> Result<Option<Query>>) -> Result<Option<Query>> {

@@ -191,6 +191,7 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
             similarity,
             text,
             infos,
+            boosts,
         } => {
             let mut frequency = 0;
             if let Some(Some(info)) = infos.get(at) {
@@ -201,6 +202,19 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
                 frequency = postings.term_freq();
             }
             let name = format!("{}:{text}", similarity.field.name);
+            if let (Some(boosts), Some(term)) = (boosts, weight.term_scorer(at, &view.segment)?) {
+                let mut scorer = boosts.scorer(term, at, &view.segment)?;
+                scorer.seek(doc);
+                let found = Found {
+                    score: scorer.unboosted(),
+                    ..found(name, scorer.frequency(), "phraseFreq")
+                };
+                let parts = vec![
+                    similarity.explanation(found, view)?,
+                    Explanation::new(scorer.boost(), "allPayload(...)", vec![]),
+                ];
+                return Ok(Explanation::new(score, "btq, product of:", parts));
+            }
             similarity.explanation(found(name, frequency as f32, "termFreq"), view)?
         }
         WeightKind::Phrase { similarity, text, .. } => {

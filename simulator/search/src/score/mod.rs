@@ -5,6 +5,7 @@
 //!
 //! Source: Lucene 4.10's similarities and query weights. Statistics are per shard, unless others are passed in.
 
+mod all_boosts;
 mod blended;
 mod boolean;
 mod corpus;

@@ -185,7 +185,7 @@ fn times(query: Query, boost: f32) -> Query {
 /// Returns the disjunction of terms, each with a boost of its own.
 fn any_term(field: &QueryField, near: impl Iterator<Item = ScoredTerm>, boost: f32) -> Query {
     Query::any_without_coord(near.map(|near| {
-        let (field, text) = (field.clone(), near.text);
+        let (field, text) = (field.clone().without_boosts(), near.text);
         Query::from(QueryKind::Term { field, text }).boosted(boost * near.boost)
     }))
 }

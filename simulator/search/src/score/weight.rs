@@ -8,6 +8,7 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Segment, SegmentView, Within};
 use crate::query::{FunctionSettings, JoinMode, Occur, Query, ScoreFunction};
+use crate::score::all_boosts::AllBoosts;
 use crate::score::boolean::{BooleanScorer, DisjunctionMaxScorer, FilteredScorer};
 use crate::score::corpus::Corpus;
 use crate::score::frequent_phrase::{FrequentPhrase, Word};
@@ -39,6 +40,7 @@ pub(super) enum WeightKind {
         similarity: SimilarityWeight,
         text: String,
         infos: Vec<Option<TermInfo>>,
+        boosts: Option<AllBoosts>,
     },
     Phrase {
         similarity: SimilarityWeight,
@@ -186,16 +188,11 @@ impl Weight {
         let scorer: Box<dyn Scorer> = match &self.kind {
             WeightKind::Nothing => return Ok(None),
             WeightKind::All => Box::new(AllScorer::new(segment.max_doc(), self.value)),
-            WeightKind::Term { similarity, infos, .. } => {
-                let Some(info) = infos.get(at).and_then(Option::as_ref) else {
-                    return Ok(None);
-                };
-                let postings = segment.postings(info, IndexRecordOption::WithFreqs)?;
-                Box::new(TermScorer {
-                    postings,
-                    score: similarity.term_score(self.value, segment)?,
-                })
-            }
+            WeightKind::Term { boosts, .. } => match (self.term_scorer(at, segment)?, boosts) {
+                (None, _) => return Ok(None),
+                (Some(term), None) => Box::new(term),
+                (Some(term), Some(boosts)) => Box::new(boosts.scorer(term, at, segment)?),
+            },
             WeightKind::Phrase { .. } => {
                 if let Some(scorer) = self.frequent_phrase_scorer(at, segment)? {
                     Box::new(scorer)
@@ -301,6 +298,19 @@ impl Weight {
             } => return boolean_scorer(clauses, *minimum_should_match, *coord, at, view, budget),
         };
         Ok((scorer.doc() != END).then_some(scorer))
+    }
+
+    pub(super) fn term_scorer(&self, at: usize, segment: &Segment) -> Result<Option<TermScorer>> {
+        let WeightKind::Term { similarity, infos, .. } = &self.kind else {
+            return Ok(None);
+        };
+        let Some(info) = infos.get(at).and_then(Option::as_ref) else {
+            return Ok(None);
+        };
+        Ok(Some(TermScorer {
+            postings: segment.postings(info, IndexRecordOption::WithFreqs)?,
+            score: similarity.term_score(self.value, segment)?,
+        }))
     }
 
     pub(super) fn span_scorer(

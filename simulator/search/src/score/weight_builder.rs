@@ -8,6 +8,7 @@ use crate::index::{Bits, Shard, View, Within, outer_docs};
 use crate::query::{
     Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
+use crate::score::all_boosts::AllBoosts;
 use crate::score::blended;
 use crate::score::corpus::Corpus;
 use crate::score::rewrite::Rewriter;
@@ -63,14 +64,21 @@ impl<'a> WeightBuilder<'a> {
             similarity: self.similarity(field, vec![term])?,
             text: text.to_owned(),
             infos,
+            boosts: None,
         })
     }
 
     fn term(&self, field: &QueryField, text: &str, boost: f32) -> Result<Weight> {
         let infos = term_infos(self.view, field, text)?;
         let statistics = self.statistics(field, text, &infos)?;
+        let mut kind = self.term_kind(field, text, statistics, infos)?;
+        if let WeightKind::Term { boosts, .. } = &mut kind
+            && field.is_boosted
+        {
+            *boosts = Some(AllBoosts::of(self.view, text)?);
+        }
         Ok(Weight {
-            kind: self.term_kind(field, text, statistics, infos)?,
+            kind,
             boost,
             value: 0.0,
             norm: 1.0,

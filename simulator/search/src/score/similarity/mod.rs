@@ -75,8 +75,7 @@ impl SimilarityWeight {
     /// What the weight adds to the sum of squares of the query.
     pub(super) fn sum_of_squares(&self, boost: f32) -> f32 {
         match self.model() {
-            Model::Classic => boost * boost * self.idf * self.idf,
-            Model::Bm25 { .. } => (self.idf * boost) * (self.idf * boost),
+            Model::Classic | Model::Bm25 { .. } => (self.idf * boost) * (self.idf * boost),
             _ => boost * boost,
         }
     }
