@@ -259,6 +259,8 @@ impl<'a> DocumentParser<'a> {
             (Value::Object(object), Some(Node::Object(node))) if node.nested && self.flat == 0 => {
                 self.nested(path, node, object)
             }
+            // The document around a nested object has the fields of that object, not those of the objects within it.
+            (Value::Object(_), Some(Node::Object(node))) if node.nested && !node.include_in_parent => Ok(()),
             (Value::Object(object), Some(Node::Object(node))) => self.object(path, Some(node), object),
             (Value::Object(object), None) => {
                 if dynamic {

@@ -360,20 +360,15 @@ impl<'a> Context<'a> {
         Query::not(nested.constant()).filter(FilterClass::NonNested, Caching::Uncached)
     }
 
-    /// Builds the filter for the children of a parent: `type#id`, or an id in any parent type.
+    /// Builds the filter for the children of a parent: `type#id`, or an id in any type without a parent of its own.
     pub(crate) fn of_parent(&self, parent: &str) -> Query {
         if parent.contains('#') {
             let term = self.metadata_term("_parent", parent.to_owned());
             return term.filter(FilterClass::Plain, Caching::Uncached);
         }
-        let types = self
-            .mapping
-            .type_names()
-            .filter_map(|name| self.mapping.parent_type(name));
-        let types: std::collections::BTreeSet<&str> = types.collect();
-        let terms = types
-            .into_iter()
-            .map(|parent_type| self.metadata_term("_parent", format!("{parent_type}#{parent}")));
+        let types = self.mapping.type_names();
+        let types = types.filter(|name| self.mapping.parent_type(name).is_none());
+        let terms = types.map(|name| self.metadata_term("_parent", format!("{name}#{parent}")));
         Query::any(terms.collect()).filter(FilterClass::Terms, Caching::Uncached)
     }
 
