@@ -174,12 +174,16 @@ fn short_type(name: &str) -> &str {
 
 /// Returns the error for a similarity type that does not exist.
 fn unknown_type(name: &str) -> SearchError {
-    let mut letters = name.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    let class: String = first.chain(letters.clone()).collect();
+    // The name in camel case, which begins with a capital letter.
+    let words = name.split('_').map(|word| {
+        let mut letters = word.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        first.chain(letters.clone()).collect::<String>()
+    });
+    let class: String = words.collect();
     let class = format!(
         "org.elasticsearch.index.similarity.{}.{class}SimilarityProvider",
-        name.to_lowercase()
+        class.to_lowercase()
     );
     let reason = format!("Failed to load class setting [type] with value [{name}]");
     SearchError::new(500, "NoClassSettingsException", reason).caused_by(SearchError::new(

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use super::analyzer::Analyzer;
 use super::configured::is_type;
 use super::filter_settings::filter_of;
-use super::settings::{capitalized, is_late, text};
+use super::settings::{capitalized, has_settings, is_late, text};
 use super::tokenizer_settings::{char_filter_of, tokenizer_of};
 use crate::error::{Result, SearchError};
+use crate::json::is_scalar;
 
 /// Token filter types of Elasticsearch 1.5 that are not implemented. An analyzer that uses one is an error.
 const UNSUPPORTED: [&str; 2] = ["kstem", "hyphenation_decompounder"];
@@ -69,15 +70,40 @@ fn unknown(reason: String, kind: Option<&str>, suffix: &str) -> SearchError {
     error.caused_by(missing.caused_by(class))
 }
 
+/// Fails for a component that is not a group of settings.
+fn check_groups(analysis: Option<&Map<String, Value>>) -> Result<()> {
+    for section in ["char_filter", "filter", "tokenizer", "analyzer"] {
+        let section_value = analysis.and_then(|analysis| analysis.get(section));
+        let names: Vec<String> = match section_value {
+            Some(Value::Object(parts)) => {
+                let scalars = parts.iter().filter(|(_, own)| is_scalar(own));
+                scalars.map(|(name, _)| name.clone()).collect()
+            }
+            Some(Value::Array(items)) if items.iter().any(is_scalar) => vec!["0".to_owned()],
+            _ => vec![],
+        };
+        if let Some(name) = names.first() {
+            let group = format!("index.analysis.{section}.");
+            let reason = format!(
+                "Failed to get setting group for [{group}] setting prefix and setting [{group}{name}] because of a \
+                 missing '.'"
+            );
+            return Err(SearchError::new(500, "SettingsException", reason));
+        }
+    }
+    Ok(())
+}
+
 /// Fails for the first invalid component of `analysis`.
 ///
 /// # Errors
 /// A component of an unknown type, or with an invalid setting. Some settings are errors only when they are used.
 pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<()> {
+    check_groups(analysis)?;
     let parts = |section: &str| {
         let section = analysis.and_then(|analysis| analysis.get(section));
         let parts = section.and_then(Value::as_object).into_iter().flatten();
-        parts.filter(|(_, own)| own.as_object().is_none_or(|own| !own.is_empty()))
+        parts.filter(|(_, own)| has_settings(own))
     };
     for kind in KINDS {
         for (name, own) in parts(kind.section) {

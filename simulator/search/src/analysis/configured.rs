@@ -8,7 +8,7 @@ use super::filter_settings::{filter_of, invalid_stemmer, stop_filter};
 use super::language::{self, Settings};
 use super::names::{is_global, snake_case};
 use super::patterns::pattern_of;
-use super::settings::{max_token_length, strings, text, words};
+use super::settings::{has_settings, max_token_length, strings, text, words};
 use super::tokenizer_settings::{char_filter_of, tokenizer_of};
 use crate::error::{Result, SearchError};
 
@@ -32,6 +32,7 @@ impl Analyzer {
     pub(crate) fn defaults(analysis: Option<&Map<String, Value>>) -> Result<[Analyzer; 3]> {
         let own = |name: &str| {
             let settings = analysis.and_then(|analysis| analysis.get("analyzer")?.get(name));
+            let settings = settings.filter(|own| has_settings(own));
             settings.map(|_| Analyzer::configured(name, analysis)).transpose()
         };
         let default = || Analyzer::configured("default", analysis);
@@ -47,7 +48,8 @@ impl Analyzer {
     /// An invalid setting.
     pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer> {
         let named = |name: &str| analysis.and_then(|analysis| analysis.get("analyzer")?.get(name));
-        let own = named(name).or_else(|| aliased(name, analysis));
+        let own = named(name).filter(|own| has_settings(own));
+        let own = own.or_else(|| aliased(name, analysis));
         let Some(settings) = own else {
             return Analyzer::named(&snake_case(name))
                 .ok_or_else(|| SearchError::illegal(format!("Analyzer [{name}] not found")));

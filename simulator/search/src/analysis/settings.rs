@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::words::MAX_WORD_LENGTH;
 use crate::error::{Result, SearchError};
+use crate::json::{is_scalar, java_text};
 
 /// Starts of errors that occur when a component is used, not when an index is created.
 const LATE: [&str; 2] = ["language [", "side=back"];
@@ -38,7 +39,7 @@ pub(super) fn text<'a>(own: Option<&'a Value>, key: &str) -> Option<&'a str> {
 
 /// Returns an integer setting.
 pub(super) fn integer(own: Option<&Value>, key: &str, default: i64) -> Result<i64> {
-    let Some(value) = own.and_then(|own| own.get(key)) else {
+    let Some(value) = own.and_then(|own| own.get(key)).filter(|value| is_scalar(value)) else {
         return Ok(default);
     };
     let parsed = match value {
@@ -59,7 +60,8 @@ pub(super) fn number(own: Option<&Value>, key: &str, default: usize) -> Result<u
 }
 
 pub(super) fn flag(own: Option<&Value>, key: &str, default: bool) -> bool {
-    own.and_then(|own| own.get(key)).map_or(default, crate::mapping::truth)
+    let own = own.and_then(|own| own.get(key)).filter(|value| !value.is_null());
+    own.map_or(default, crate::mapping::truth)
 }
 
 /// Returns the only character of a setting.
@@ -82,11 +84,17 @@ pub(super) fn character(own: Option<&Value>, key: &str, default: char) -> Result
 pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
-        Some(Value::Array(items)) => items
-            .iter()
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect(),
+        Some(Value::Array(items)) => items.iter().filter(|item| is_scalar(item)).map(java_text).collect(),
         _ => vec![],
+    }
+}
+
+/// Returns whether a component has any setting. One without does not exist.
+pub(super) fn has_settings(own: &Value) -> bool {
+    match own {
+        Value::Object(members) => members.values().any(has_settings),
+        Value::Array(items) => items.iter().any(has_settings),
+        scalar => !scalar.is_null(),
     }
 }
 

@@ -64,7 +64,11 @@ pub(crate) struct Cluster {
 
 /// Fails for a section of a new index, or a mapping, that is no object, and for counts that no index has.
 pub(crate) fn check_sections(body: &Value) -> Result<()> {
-    let sections = SECTIONS.iter().filter_map(|key| body.get(*key));
+    let sections = SECTIONS.iter().filter_map(|key| {
+        let own = body.get(*key)?;
+        // An index without settings has their defaults.
+        (*key != "settings" || !own.is_null()).then_some(own)
+    });
     let mappings = body.get("mappings").and_then(Value::as_object);
     let mut parts = sections.chain(mappings.into_iter().flat_map(Map::values));
     match parts.find(|part| !part.is_object()) {

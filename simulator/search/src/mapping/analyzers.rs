@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::metadata::all_field;
-use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping, truth};
+use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping, is_on};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
@@ -74,9 +74,12 @@ impl Mapping {
     pub(super) fn check_type_analyzers(&self, type_name: &str, definition: &Value) -> Result<()> {
         let given = TYPE_SETTINGS
             .iter()
-            .filter_map(|key| Some((key, definition.get(*key)?.as_str()?)));
+            .filter_map(|key| Some((key, definition.get(*key)?)));
         for (key, name) in given {
-            Analyzer::configured(name, self.analysis()).map_err(|error| {
+            if name.is_null() {
+                return Err(SearchError::null_pointer());
+            }
+            Analyzer::configured(&java_text(name), self.analysis()).map_err(|error| {
                 SearchError::mapping(format!("{} for {key} setting on root type [{type_name}]", error.reason))
             })?;
         }
@@ -103,7 +106,7 @@ impl Mapping {
         let all = [all_index?, all_search?, all_quote?];
         let (index, search) = (own("index_analyzer")?, own("search_analyzer")?);
         let boosts_all = definition.metadata("_all").and_then(|all| all.get("auto_boost"));
-        let boosts_all = boosts_all.is_some_and(truth);
+        let boosts_all = boosts_all.is_some_and(is_on);
         let is_any = boosts_all || all.iter().chain([&index, &search]).any(Option::is_some);
         Ok(is_any.then_some(TypeDefaults {
             index,

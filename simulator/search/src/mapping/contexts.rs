@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::field::truth;
+use super::flags::is_on;
 use crate::error::{Result, SearchError};
 use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, metres, neighbors};
 
@@ -154,7 +154,7 @@ impl Context {
                     } else {
                         precision
                     },
-                    neighbors: definition.get("neighbors").is_none_or(truth),
+                    neighbors: definition.get("neighbors").is_none_or(is_on),
                 }
             }
             Some(other) => {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::kind::MAX_PRECISION_STEP;
 use super::times::{TIMESTAMP, TTL};
-use crate::mapping::{FieldNode, FieldType, Indexing, Kind, TypeMapping, truth};
+use crate::mapping::{FieldNode, FieldType, Indexing, Kind, TypeMapping, is_on};
 use crate::query::MAX_GEOHASH_LENGTH;
 
 /// Returns a field with all of its settings. A completion field has no others than those that it always returns.
@@ -107,7 +107,7 @@ fn point_defaults(field: &FieldType) -> Value {
     });
     for name in ["validate", "normalize"] {
         let parts = ["lat", "lon"].map(|part| format!("{name}_{part}"));
-        let is_set = |key: &str| field.setting(key).is_none_or(truth);
+        let is_set = |key: &str| field.setting(key).is_none_or(is_on);
         if parts.iter().all(|part| is_set(part)) && is_set(name) {
             defaults[name] = json!(true);
         } else {

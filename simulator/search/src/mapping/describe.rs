@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::json::{java_text, leaves};
 
 use super::Kind;
-use super::field::{FieldType, Indexing, truth};
+use super::field::{FieldType, Indexing};
+use super::flags::is_on;
 use super::kind::{MAX_PRECISION_STEP, POINT_SETTINGS};
 
 /// Returns the setting `fielddata` with texts by dotted names.
@@ -73,7 +74,7 @@ impl FieldType {
     pub(super) fn doc_values(&self) -> Option<bool> {
         let format = self.setting("fielddata").and_then(|settings| settings.get("format"));
         let by_format = || format.filter(|format| **format == "doc_values").map(|_| true);
-        let own = self.setting("doc_values").map(truth).or_else(by_format);
+        let own = self.setting("doc_values").map(is_on).or_else(by_format);
         own.filter(|values| *values && self.kind != Kind::Boolean)
     }
 
@@ -89,8 +90,8 @@ impl FieldType {
 
     /// Returns whether the field has norms. A boost gives them to a number, whose scores ignore them here.
     pub(super) fn shows_norms(&self) -> bool {
-        let given = self.setting("norms").and_then(|norms| norms.get("enabled")).map(truth);
-        let given = given.or_else(|| self.setting("omit_norms").map(|omitted| !truth(omitted)));
+        let given = self.setting("norms").and_then(|norms| norms.get("enabled")).map(is_on);
+        let given = given.or_else(|| self.setting("omit_norms").map(|omitted| !is_on(omitted)));
         match self.kind {
             Kind::String => self.norms,
             Kind::Binary => given.unwrap_or(true),
@@ -203,7 +204,7 @@ impl FieldType {
                     .map(|own| ("null_value".to_owned(), self.described_null(own))),
             );
             let included = self.setting("include_in_all").filter(|_| self.kind != Kind::Boolean);
-            definition.extend(included.map(|own| ("include_in_all".to_owned(), json!(truth(own)))));
+            definition.extend(included.map(|own| ("include_in_all".to_owned(), json!(is_on(own)))));
         }
         let number = |key: &str| self.whole_number(key);
         if self.kind == Kind::String {
@@ -215,7 +216,7 @@ impl FieldType {
         }
         if self.kind.is_numeric() {
             for key in ["ignore_malformed", "coerce"] {
-                definition.extend(self.setting(key).map(|value| (key.to_owned(), json!(truth(value)))));
+                definition.extend(self.setting(key).map(|value| (key.to_owned(), json!(is_on(value)))));
             }
             // The default of a hash is that of a long, although it has another one.
             let default = match self.kind {
@@ -237,7 +238,7 @@ impl FieldType {
             }
             Kind::GeoPoint => {
                 for (key, default) in POINT_SETTINGS {
-                    let own = self.setting(key).map(truth).filter(|own| *own != default);
+                    let own = self.setting(key).map(is_on).filter(|own| *own != default);
                     definition.extend(own.map(|own| (key.to_owned(), json!(own))));
                 }
                 if definition.contains_key("geohash_prefix") {
@@ -263,7 +264,7 @@ impl FieldType {
     /// Returns the replacement of null values in the type of the field.
     fn described_null(&self, own: &Value) -> Value {
         match self.kind {
-            Kind::Boolean => json!(truth(own)),
+            Kind::Boolean => json!(is_on(own)),
             Kind::String | Kind::Date | Kind::Ip => json!(java_text(own)),
             _ => own
                 .as_str()
@@ -304,7 +305,7 @@ impl FieldType {
             ("preserve_separators", true, "'preserve_separators' values"),
         ];
         let is_different = |(key, default, _): &&(&str, bool, &str)| {
-            let own = |field: &FieldType| field.setting(key).map_or(*default, truth);
+            let own = |field: &FieldType| field.setting(key).map_or(*default, is_on);
             self.kind == Kind::Completion && own(self) != own(other)
         };
         let different = settings.iter().filter(is_different);
@@ -315,7 +316,7 @@ impl FieldType {
     fn point_conflicts(&self, other: &FieldType) -> Vec<String> {
         let is_point = self.kind == Kind::GeoPoint;
         let flags = POINT_SETTINGS.iter().filter(|(key, default)| {
-            let own = |field: &FieldType| field.setting(key).map_or(*default, truth);
+            let own = |field: &FieldType| field.setting(key).map_or(*default, is_on);
             own(self) != own(other)
         });
         let flags = flags.map(|(key, _)| *key);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Kind;
+use super::{Kind, is_on};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::json::{self, java_text, number_of};
@@ -190,21 +190,30 @@ impl FieldType {
                         .transpose()?
                         .unwrap_or_default();
                 }
-                "include_in_all" => field.include_in_all = truth(value),
+                "include_in_all" => field.include_in_all = is_on(value),
                 "null_value" => field.null_value = Some(value.clone()),
                 "ignore_above" => field.ignore_above = value.as_u64().and_then(|max| usize::try_from(max).ok()),
                 "position_offset_gap" => {
                     let gap = json::integer(value).map(u32::try_from);
                     field.gap = gap.and_then(Result::ok).unwrap_or(0);
                 }
-                "ignore_malformed" => field.ignore_malformed = truth(value),
-                "coerce" => field.coerces = truth(value),
-                "store" => field.store = truth(value),
+                "ignore_malformed" => field.ignore_malformed = is_on(value),
+                "coerce" => field.coerces = is_on(value),
+                "store" => field.store = is_on(value),
                 "boost" => {
                     field.boost = number_of(value).unwrap_or(1.0) as f32;
                 }
                 "copy_to" => {
                     field.settings.insert(key.clone(), copy_targets(value));
+                    continue;
+                }
+                "index_name" => {
+                    field.settings.insert(key.clone(), java_text(value).into());
+                    continue;
+                }
+                "payloads" | "preserve_separators" | "preserve_position_increments" => {
+                    let own = java_text(value).eq_ignore_ascii_case("true");
+                    field.settings.insert(key.clone(), own.into());
                     continue;
                 }
                 "compress_threshold" if kind == Kind::Binary => {
@@ -230,8 +239,8 @@ impl FieldType {
         let norms = definition
             .get("norms")
             .and_then(|norms| norms.get("enabled"))
-            .map(truth);
-        let norms = norms.or_else(|| definition.get("omit_norms").map(|omitted| !truth(omitted)));
+            .map(is_on);
+        let norms = norms.or_else(|| definition.get("omit_norms").map(|omitted| !is_on(omitted)));
         field.norms = kind == Kind::String && norms.unwrap_or(field.indexing == Indexing::Analyzed);
         if kind == Kind::TokenCount && field.analyzer.is_none() {
             let reason = format!("Analyzer must be set for field [{name}] but wasn't.");
@@ -251,7 +260,7 @@ impl FieldType {
 
     /// Replaces the older settings of term vectors, one for each part, by the one for all.
     fn set_vectors(&mut self) {
-        let is_kept = |part: &str| self.setting(&format!("store_term_vector{part}")).is_some_and(truth);
+        let is_kept = |part: &str| self.setting(&format!("store_term_vector{part}")).is_some_and(is_on);
         let parts = ["positions", "offsets", "payloads"]
             .into_iter()
             .filter(|part| is_kept(&format!("_{part}")));
@@ -452,17 +461,6 @@ pub(crate) fn sortable(value: f64) -> i64 {
 /// The inverse of [`sortable`].
 pub(crate) fn unsortable(encoded: i64) -> f64 {
     f64::from_bits((encoded ^ ((encoded >> 63) & i64::MAX)) as u64)
-}
-
-/// Interprets a setting as a boolean: everything is true except `false`, `no`, `off`, `0`, the empty string, null,
-/// arrays and objects.
-pub(crate) fn truth(value: &Value) -> bool {
-    match value {
-        Value::Bool(truth) => *truth,
-        Value::String(text) => !matches!(text.as_str(), "false" | "no" | "off" | "0" | ""),
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

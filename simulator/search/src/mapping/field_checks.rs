@@ -40,11 +40,15 @@ pub(super) fn check_doc_values_format(value: &Value) -> Result<()> {
     }
 }
 
-/// Fails for a string that is not an integer.
+/// Fails for a string that is not an integer, an array or an object.
 fn check_integer(value: &Value) -> Result<()> {
-    match value.as_str() {
-        Some(text) if text.parse::<i32>().is_err() => Err(number_error(SearchError::number(text))),
-        _ => Ok(()),
+    let is_invalid = match value {
+        Value::String(text) => text.parse::<i32>().is_err(),
+        other => other.is_array() || other.is_object(),
+    };
+    match is_invalid {
+        true => Err(number_error(SearchError::number(&java_text(value)))),
+        false => Ok(()),
     }
 }
 
@@ -115,7 +119,9 @@ impl FieldType {
                 "norms should be a hash but was of type: class {}",
                 java_class(value)
             ))),
-            "boost" if text.is_some_and(|text| text.parse::<f32>().is_err()) => {
+            "boost"
+                if value.is_object() || value.is_array() || text.is_some_and(|text| text.parse::<f32>().is_err()) =>
+            {
                 Err(number_error(SearchError::number(&java_text(value))))
             }
             "index" if self.kind == Kind::Boolean && text == Some("analyzed") => {

@@ -5,8 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use super::describe::fielddata_of;
-use super::field::{FieldType, Indexing, size_of, truth};
+use super::field::{FieldType, Indexing, size_of};
 use super::field_checks::check_doc_values_format;
+use super::flags::is_on;
 use super::times::{TIMESTAMP, TTL};
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text, not_a_map, number_of};
@@ -130,6 +131,9 @@ pub(super) fn check(name: &str, given: &Value) -> Result<()> {
                 let error = SearchError::float(&java_text(value));
                 return Err(SearchError { status: 500, ..error });
             }
+            ("_parent", "type") | ("_source", "enabled") if value.is_null() => {
+                return Err(SearchError::null_pointer());
+            }
             ("_all", _) => return all_field(given).map(drop),
             _ => {}
         }
@@ -147,7 +151,7 @@ fn indexing(name: &str, value: &Value) -> Result<Indexing> {
 /// Returns the settings of `_all` as those of a field.
 pub(super) fn all_field(given: &Value) -> Result<FieldType> {
     let mut settings = given.as_object().cloned().unwrap_or_default();
-    for own in ["enabled", "auto_boost", "type"] {
+    for own in ["enabled", "auto_boost", "type", "path"] {
         settings.remove(own);
     }
     FieldType::parse("_all", &settings)
@@ -178,8 +182,8 @@ pub(super) fn described(name: &str, given: &Value) -> Option<Value> {
     let kept = settings.iter().filter_map(|(key, default)| {
         let value = given.get(*key)?;
         let value = match default {
-            Default::Flag(default) => Value::from(Some(truth(value)).filter(|own| own != default)?),
-            Default::Given => truth(value).into(),
+            Default::Flag(default) => Value::from(Some(is_on(value)).filter(|own| own != default)?),
+            Default::Given => is_on(value).into(),
             Default::Text(default) => Some(value).filter(|own| own != default)?.clone(),
             Default::Indexed => Some(value).filter(|own| *own == "no")?.clone(),
             Default::Word => json!(java_text(value)),
@@ -212,9 +216,9 @@ fn described_all(given: &Value) -> Option<Value> {
     kept.extend(
         given
             .get("enabled")
-            .map(|enabled| ("enabled".to_owned(), truth(enabled).into())),
+            .map(|enabled| ("enabled".to_owned(), is_on(enabled).into())),
     );
-    if given.get("auto_boost").is_some_and(truth) {
+    if given.get("auto_boost").is_some_and(is_on) {
         kept.insert("auto_boost".to_owned(), true.into());
     }
     let vectors = own.get("term_vector").and_then(Value::as_str);

@@ -18,6 +18,7 @@ mod dynamic;
 mod field;
 mod field_checks;
 mod field_data;
+mod flags;
 mod kind;
 mod metadata;
 mod paths;
@@ -47,8 +48,10 @@ pub(crate) use contexts::Contexts;
 use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::{guess, object_of_template};
-pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, truth, unsortable};
+pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, unsortable};
 pub(crate) use field_data::{DataUse, FieldData};
+use flags::is_on;
+pub(crate) use flags::truth;
 pub(crate) use kind::Kind;
 pub(crate) use paths::Extracted;
 pub(crate) use point_fields::geohash_levels;
@@ -256,7 +259,7 @@ impl Mapping {
     /// Returns whether documents of a type need a routing value.
     pub(crate) fn needs_routing(&self, type_name: &str) -> bool {
         let routing = self.types.get(type_name).and_then(|own| own.metadata("_routing"));
-        self.parent_type(type_name).is_some() || routing.and_then(|own| own.get("required")).is_some_and(truth)
+        self.parent_type(type_name).is_some() || routing.and_then(|own| own.get("required")).is_some_and(is_on)
     }
 
     /// Returns the number of fields that can still be added.

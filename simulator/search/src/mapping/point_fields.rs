@@ -5,7 +5,8 @@
 use serde_json::{Map, Value, json};
 
 use super::Kind;
-use super::field::{FieldType, truth};
+use super::field::FieldType;
+use super::flags::is_on;
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
 use crate::query::{MAX_GEOHASH_LENGTH, geohash_length, metres};
@@ -15,7 +16,7 @@ const SUBFIELDS: [(&str, &str); 3] = [("lat", "lat_lon"), ("lon", "lat_lon"), ("
 
 /// Returns whether a setting of a point is enabled. `geohash_prefix` enables `geohash`.
 fn is_enabled(point: &FieldType, setting: &str) -> bool {
-    let own = |key| point.setting(key).is_some_and(truth);
+    let own = |key| point.setting(key).is_some_and(is_on);
     own(setting) || setting == "geohash" && own("geohash_prefix")
 }
 
@@ -47,7 +48,7 @@ pub(super) fn subfields(point: &FieldType) -> Result<Vec<(&'static str, FieldTyp
 impl FieldType {
     /// Returns whether latitudes and longitudes beyond their range are converted to those of the same place.
     pub(crate) fn normalizes_points(&self) -> (bool, bool) {
-        let is_set = |key: &str| self.setting(key).is_none_or(truth);
+        let is_set = |key: &str| self.setting(key).is_none_or(is_on);
         let both = is_set("normalize");
         // Elasticsearch ignores a setting for the longitude alone.
         (both && is_set("normalize_lat"), both)
@@ -55,7 +56,7 @@ impl FieldType {
 
     /// Returns whether latitudes and longitudes beyond their range are errors.
     pub(crate) fn validates_points(&self) -> (bool, bool) {
-        let is_set = |key: &str| self.setting(key).is_none_or(truth);
+        let is_set = |key: &str| self.setting(key).is_none_or(is_on);
         let both = is_set("validate") && !self.ignore_malformed;
         (both && is_set("validate_lat"), both && is_set("validate_lon"))
     }

@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::field::{FieldType, Indexing, truth};
+use super::field::{FieldType, Indexing};
+use super::flags::truth;
 use crate::dates::{DateFormat, Fill};
 use crate::durations::time;
 use crate::error::{Result, SearchError};

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::Kind;
 use super::contexts::Contexts;
-use super::field::{FieldType, Indexing, truth, type_of};
+use super::field::{FieldType, Indexing, type_of};
+use super::flags::is_on;
 use super::point_fields;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
@@ -146,7 +147,7 @@ impl FieldNode {
     fn check_doc_values(&self, path: &str) -> Result<()> {
         if self.field_type.kind == Kind::String
             && self.field_type.indexing == Indexing::Analyzed
-            && self.field_type.setting("doc_values").is_some_and(truth)
+            && self.field_type.setting("doc_values").is_some_and(is_on)
         {
             let reason = format!("Field [{path}] cannot be analyzed and have doc values");
             return Err(SearchError::mapping(reason));
@@ -219,22 +220,22 @@ impl ObjectNode {
         if let Some(dynamic) = definition.get("dynamic") {
             self.dynamic = Some(match dynamic.as_str() {
                 Some("strict") => Dynamic::Strict,
-                _ if truth(dynamic) => Dynamic::Yes,
+                _ if is_on(dynamic) => Dynamic::Yes,
                 _ => Dynamic::No,
             });
         }
         if !std::mem::replace(&mut self.is_defined, true) {
             // Later definitions cannot change these settings.
-            self.enabled = definition.get("enabled").map(truth);
-            self.include_in_all = definition.get("include_in_all").map(truth);
+            self.enabled = definition.get("enabled").map(is_on);
+            self.include_in_all = definition.get("include_in_all").map(is_on);
         }
         if let Some(own) = definition.get("path").filter(|_| !path.is_empty()) {
             let object = path.rsplit('.').next().unwrap_or(path);
             self.path = path_type(object, own)?;
         }
         self.nested |= definition.get("type").and_then(Value::as_str) == Some("nested");
-        self.include_in_parent |= definition.get("include_in_parent").is_some_and(truth);
-        self.include_in_root |= definition.get("include_in_root").is_some_and(truth);
+        self.include_in_parent |= definition.get("include_in_parent").is_some_and(is_on);
+        self.include_in_root |= definition.get("include_in_root").is_some_and(is_on);
         let Some(properties) = definition.get("properties") else {
             return Ok(());
         };

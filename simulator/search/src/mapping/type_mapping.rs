@@ -6,7 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use super::dynamic::DynamicTemplate;
-use super::field::{Indexing, truth};
+use super::field::Indexing;
+use super::flags::is_on;
 use super::metadata::{self, all_field};
 use super::times::{TIMESTAMP, TTL, TimeSettings};
 use super::tree::{DescribeField, ObjectNode};
@@ -101,20 +102,21 @@ impl TypeMapping {
                     }
                     continue;
                 }
-                "_all" if !is_known => self.all_enabled = value.get("enabled").is_none_or(truth),
+                "_all" if !is_known => self.all_enabled = value.get("enabled").is_none_or(is_on),
                 "transform" if !value.is_object() && !value.is_array() => {
                     let reason = format!("Transform must be an object or an array but was:  {}", java_text(value));
                     return Err(SearchError::mapping(reason));
                 }
+                "date_detection" | "numeric_detection" if value.is_null() => return Err(SearchError::null_pointer()),
                 "date_detection" => {
-                    self.date_detection = truth(value);
+                    self.date_detection = is_on(value);
                     if !self.date_detection {
                         self.meta.insert(key.clone(), false.into());
                     }
                     continue;
                 }
                 "numeric_detection" => {
-                    self.numeric_detection = truth(value);
+                    self.numeric_detection = is_on(value);
                     if self.numeric_detection {
                         self.meta.insert(key.clone(), true.into());
                     }
@@ -135,6 +137,7 @@ impl TypeMapping {
                     continue;
                 }
                 key if metadata::is_metadata(key) => {}
+                _ if value.is_null() => return Err(SearchError::null_pointer()),
                 other => {
                     unknown.push(format!("[{other} : {}]", java_text(value)));
                     continue;
@@ -168,7 +171,7 @@ impl TypeMapping {
     /// Returns the conflicts of metadata fields.
     fn conflicts(&self, definition: &Map<String, Value>) -> Vec<String> {
         let mut conflicts = Vec::new();
-        let enables_all = definition.get("_all").and_then(|all| all.get("enabled")).map(truth);
+        let enables_all = definition.get("_all").and_then(|all| all.get("enabled")).map(is_on);
         if let Some(enabled) = enables_all.filter(|enabled| *enabled != self.all_enabled) {
             conflicts.push(format!(
                 "mapper [_all] enabled is {} now encountering {enabled}",
@@ -248,11 +251,11 @@ impl TypeMapping {
     /// Returns whether the length of `_all` affects scores.
     pub(crate) fn all_has_norms(&self) -> bool {
         let all = self.meta.get("_all");
-        let omits = all.and_then(|all| all.get("omit_norms")).is_some_and(truth);
+        let omits = all.and_then(|all| all.get("omit_norms")).is_some_and(is_on);
         let norms = all
             .and_then(|all| all.get("norms"))
             .and_then(|norms| norms.get("enabled"));
-        !omits && norms.is_none_or(truth)
+        !omits && norms.is_none_or(is_on)
     }
 
     pub(crate) fn describe(&self, describe_field: DescribeField) -> Value {
