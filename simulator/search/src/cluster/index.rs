@@ -110,11 +110,15 @@ impl Index {
     /// # Errors
     /// Invalid settings.
     pub(crate) fn reconfigure(&self) -> Result<()> {
-        let settings = self.settings.read();
-        settings.check(&self.name)?;
-        let changed = self.mapping().with_configuration(settings.configuration()?)?;
-        self.change_mapping(|mapping| *mapping = changed);
-        Ok(())
+        let configuration = {
+            let settings = self.settings.read();
+            settings.check(&self.name)?;
+            settings.configuration()?
+        };
+        self.change_mapping(|mapping| {
+            *mapping = mapping.with_configuration(configuration)?;
+            Ok(())
+        })
     }
 
     /// Adds an empty mapping of a type, unless the type is mapped.

@@ -90,11 +90,10 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         .collect();
     // The first shards of all indices go before their second ones; hits of the same rank are in this order.
     shards.sort_by_key(|(number, ..)| *number);
-    let views = || {
+    let statistics = request.search_type.is_dfs().then(|| {
         let shards = shards.iter();
-        shards.map(|(_, shard, (index, _))| (index.mapping(), shard.view()))
-    };
-    let statistics = request.search_type.is_dfs().then(|| Statistics::of(views()));
+        Statistics::of(shards.map(|(_, shard, (index, _))| (index.mapping(), shard.view())))
+    });
     let scan_alone = request.search_type == SearchType::Scan && !request.scrolls;
     for (number, shard, (index, filters)) in shards {
         outcome.shards += 1;

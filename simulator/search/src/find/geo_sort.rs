@@ -90,10 +90,9 @@ impl GeoSettings {
             }
         }
         if settings.get("normalize").is_none_or(crate::mapping::truth) {
-            let points = &mut found.geo.points;
-            points
-                .iter_mut()
-                .for_each(|point| *point = point.normalized((true, true)));
+            for point in &mut found.geo.points {
+                *point = point.normalized((true, true));
+            }
         }
         if found.mode == Some(MultiValueMode::Sum) {
             return Err(SearchError::illegal(

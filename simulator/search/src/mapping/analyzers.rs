@@ -12,7 +12,7 @@ use crate::json::java_text;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypeDefaults {
     /// At index time, of fields without one of their own.
-    pub(crate) index: Option<Analyzer>,
+    index: Option<Analyzer>,
     /// In searches of the type, of fields without one of their own.
     search: Option<Analyzer>,
     /// Those of `_all`: at index time, at query time, and of quoted texts.
@@ -89,7 +89,7 @@ impl Mapping {
         }
     }
 
-    /// Returns the analyzers of a type, if it names any.
+    /// Returns what a type has in place of the defaults of the index, if it has anything.
     pub(super) fn defaults_of_type(&self, definition: &TypeMapping) -> Result<Option<TypeDefaults>> {
         let named = |name: Option<&str>| {
             let built = name.map(|name| Analyzer::configured(name, self.analysis()));
@@ -116,10 +116,10 @@ impl Mapping {
         }))
     }
 
-    /// Sets the analyzers of a type, if it has any.
-    pub(super) fn set_type_defaults(&mut self, type_name: &str, analyzers: Option<TypeDefaults>) {
-        match analyzers {
-            Some(analyzers) => drop(self.type_defaults.insert(type_name.to_owned(), analyzers)),
+    /// Sets what a type has in place of the defaults of the index.
+    pub(super) fn set_type_defaults(&mut self, type_name: &str, own: Option<TypeDefaults>) {
+        match own {
+            Some(own) => drop(self.type_defaults.insert(type_name.to_owned(), own)),
             None => drop(self.type_defaults.remove(type_name)),
         }
         self.choose_all_settings();
@@ -190,8 +190,8 @@ impl Mapping {
         self.type_defaults.get(type_name).is_some_and(|own| own.boosts_all)
     }
 
-    /// Lets searches of a type use its analyzers.
-    pub(super) fn narrow_analyzers(&mut self, type_name: &str) {
+    /// Lets searches of a type use its analyzers, and the boosts in its `_all`.
+    pub(super) fn narrow_defaults(&mut self, type_name: &str) {
         let Some(own) = self.type_defaults.get(type_name).cloned() else {
             self.all.is_boosted = false;
             return;

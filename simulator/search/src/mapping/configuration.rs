@@ -95,16 +95,13 @@ impl Mapping {
     /// Returns the type of a field with the defaults of the index.
     pub(super) fn with_defaults_of_index(&self, field: &FieldType) -> FieldType {
         let mut field = field.clone();
-        let set = |name: &str, flag: &mut bool| {
-            let own = format!("index.mapping.{name}");
-            if field.setting(name).is_none() {
-                *flag = self.configuration.is_set(&own, *flag);
-            }
-        };
-        let (mut coerces, mut ignores) = (field.coerces, field.ignore_malformed);
-        set("coerce", &mut coerces);
-        set("ignore_malformed", &mut ignores);
-        (field.coerces, field.ignore_malformed) = (coerces, ignores);
+        let is_set = |name: &str, default: bool| self.configuration.is_set(&format!("index.mapping.{name}"), default);
+        if field.setting("coerce").is_none() {
+            field.coerces = is_set("coerce", true);
+        }
+        if field.setting("ignore_malformed").is_none() {
+            field.ignore_malformed = is_set("ignore_malformed", false);
+        }
         field
     }
 

@@ -423,7 +423,7 @@ impl Mapping {
         if self.field_count() + added.len() + differing.len() > self.max_fields {
             return Err(self.too_many_fields());
         }
-        let analyzers = self.defaults_of_type(&fresh)?;
+        let defaults = self.defaults_of_type(&fresh)?;
         if type_name == DEFAULT {
             // No document has this type, so its fields are not indexed.
             self.types.insert(type_name.to_owned(), fresh);
@@ -447,7 +447,7 @@ impl Mapping {
         self.add_names(&fresh.root);
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
-        self.set_type_defaults(type_name, analyzers);
+        self.set_type_defaults(type_name, defaults);
         Ok(())
     }
 

@@ -78,10 +78,10 @@ impl Mapping {
         for (name, definition) in saved["types"].as_object().ok_or_else(malformed)? {
             let mut own = TypeMapping::default();
             own.merge(definition, false)?;
-            let analyzers = mapping.defaults_of_type(&own)?;
+            let defaults = mapping.defaults_of_type(&own)?;
             mapping.add_names(&own.root);
             mapping.types.insert(name.clone(), own);
-            mapping.set_type_defaults(name, analyzers);
+            mapping.set_type_defaults(name, defaults);
         }
         let nested = saved["nested"].as_array().ok_or_else(malformed)?;
         mapping.nested = nested.iter().filter_map(Value::as_str).map(str::to_owned).collect();

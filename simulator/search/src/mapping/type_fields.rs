@@ -77,7 +77,7 @@ impl Mapping {
                     narrowed.fields.insert(name, field.clone());
                 }
             }
-            narrowed.narrow_analyzers(type_name);
+            narrowed.narrow_defaults(type_name);
         }
         Arc::new(narrowed)
     }
