@@ -17,11 +17,11 @@ pub(super) fn is_type(kind: &str) -> bool {
     kind == "custom" || kind != "classic" && Analyzer::named(&snake_case(kind)).is_some()
 }
 
-/// Returns the settings of the analyzer that has a name as its `alias`.
-fn aliased<'a>(name: &str, analysis: Option<&'a Map<String, Value>>) -> Option<&'a Value> {
+/// Returns the analyzer that has a name as its `alias`: its own name, and its settings.
+pub(crate) fn aliased<'a>(name: &str, analysis: Option<&'a Map<String, Value>>) -> Option<(&'a String, &'a Value)> {
     let all = analysis?.get("analyzer")?.as_object()?;
-    all.values()
-        .find(|settings| strings(settings.get("alias")).iter().any(|alias| alias == name))
+    all.iter()
+        .find(|(_, settings)| strings(settings.get("alias")).iter().any(|alias| alias == name))
 }
 
 impl Analyzer {
@@ -49,7 +49,7 @@ impl Analyzer {
     pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer> {
         let named = |name: &str| analysis.and_then(|analysis| analysis.get("analyzer")?.get(name));
         let own = named(name).filter(|own| has_settings(own));
-        let own = own.or_else(|| aliased(name, analysis));
+        let own = own.or_else(|| aliased(name, analysis).map(|(_, settings)| settings));
         let Some(settings) = own else {
             return Analyzer::named(&snake_case(name))
                 .ok_or_else(|| SearchError::illegal(format!("Analyzer [{name}] not found")));

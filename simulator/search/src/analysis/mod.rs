@@ -36,4 +36,5 @@ mod words;
 
 pub use analyzer::{Analyzer, Token};
 pub(crate) use checks::check as check_analysis;
+pub(crate) use configured::aliased;
 pub(crate) use letter_case::lowercase;

@@ -43,10 +43,10 @@ pub(super) fn integer(own: Option<&Value>, key: &str, default: i64) -> Result<i6
         return Ok(default);
     };
     let parsed = match value {
-        Value::String(text) => text.parse().ok(),
-        other => other.as_i64(),
+        Value::String(text) => text.parse::<i32>().ok(),
+        other => other.as_i64().and_then(|number| i32::try_from(number).ok()),
     };
-    parsed.ok_or_else(|| {
+    parsed.map(i64::from).ok_or_else(|| {
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let reason = format!("Failed to parse int setting [{key}] with value [{shown}]");
         SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(&shown))
@@ -109,7 +109,7 @@ pub(super) fn words(own: Option<&Value>, key: &str) -> Result<Option<Vec<String>
         );
         return Err(SearchError::new(500, "FailedToResolveConfigException", reason));
     }
-    let value = own.and_then(|own| own.get(key));
+    let value = own.and_then(|own| own.get(key)).filter(|value| !value.is_object());
     Ok(value.map(|value| strings(Some(value))))
 }
 

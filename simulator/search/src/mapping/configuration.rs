@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{FieldType, Mapping};
+use crate::analysis::aliased;
 use crate::error::{Result, SearchError};
 use crate::json::is_set;
 use crate::similarity::{Similarities, Similarity};
@@ -116,18 +117,37 @@ impl Mapping {
         self.similarity_named(field.setting("similarity"))
     }
 
-    /// Removes the similarities that do not exist from the fields of a definition.
-    pub(super) fn with_known_similarities<'a>(&self, definition: &'a Value) -> Cow<'a, Value> {
-        let mut known = Cow::Borrowed(definition);
-        for part in ["properties", "_all"] {
-            if definition
-                .get(part)
-                .is_some_and(|part| self.has_unknown_similarity(part))
-            {
-                self.remove_unknown_similarities(&mut known.to_mut()[part]);
+    /// Returns a definition with the analyzers by their own names instead of aliases, and without similarities that do
+    /// not exist.
+    pub(super) fn with_known_components<'a>(&self, definition: &'a Value) -> Cow<'a, Value> {
+        let mut known = definition.clone();
+        if let Value::Object(members) = &mut known {
+            self.replace_aliases(members);
+            for part in ["properties", "_all"] {
+                members.entry(part).and_modify(|part| self.replace_components(part));
             }
         }
-        known
+        match known == *definition {
+            true => Cow::Borrowed(definition),
+            false => Cow::Owned(known),
+        }
+    }
+
+    fn replace_components(&self, part: &mut Value) {
+        let Value::Object(members) = part else { return };
+        members.retain(|key, value| key != "similarity" || !self.is_unknown_similarity(value));
+        self.replace_aliases(members);
+        members.values_mut().for_each(|value| self.replace_components(value));
+    }
+
+    fn replace_aliases(&self, members: &mut Map<String, Value>) {
+        for key in ["analyzer", "index_analyzer", "search_analyzer", "search_quote_analyzer"] {
+            if let Some(Value::String(name)) = members.get_mut(key)
+                && let Some((own, _)) = aliased(name, self.analysis())
+            {
+                name.clone_from(own);
+            }
+        }
     }
 
     fn is_unknown_similarity(&self, value: &Value) -> bool {
@@ -137,20 +157,5 @@ impl Mapping {
             Value::Object(_) | Value::Null => false,
             _ => true,
         }
-    }
-
-    fn has_unknown_similarity(&self, part: &Value) -> bool {
-        let mut members = part.as_object().into_iter().flatten();
-        members.any(|(key, value)| {
-            key == "similarity" && self.is_unknown_similarity(value) || self.has_unknown_similarity(value)
-        })
-    }
-
-    fn remove_unknown_similarities(&self, part: &mut Value) {
-        let Value::Object(members) = part else { return };
-        members.retain(|key, value| key != "similarity" || !self.is_unknown_similarity(value));
-        members
-            .values_mut()
-            .for_each(|value| self.remove_unknown_similarities(value));
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Kind, is_on};
+use super::Kind;
+use super::flags::{is_on, is_stored};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::json::{self, java_text, number_of};
@@ -199,7 +200,7 @@ impl FieldType {
                 }
                 "ignore_malformed" => field.ignore_malformed = is_on(value),
                 "coerce" => field.coerces = is_on(value),
-                "store" => field.store = is_on(value),
+                "store" => field.store = is_stored(value),
                 "boost" => {
                     field.boost = number_of(value).unwrap_or(1.0) as f32;
                 }

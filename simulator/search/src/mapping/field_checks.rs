@@ -119,9 +119,7 @@ impl FieldType {
                 "norms should be a hash but was of type: class {}",
                 java_class(value)
             ))),
-            "boost"
-                if value.is_object() || value.is_array() || text.is_some_and(|text| text.parse::<f32>().is_err()) =>
-            {
+            "boost" if !value.is_number() && text.is_none_or(|text| text.parse::<f32>().is_err()) => {
                 Err(number_error(SearchError::number(&java_text(value))))
             }
             "index" if self.kind == Kind::Boolean && text == Some("analyzed") => {

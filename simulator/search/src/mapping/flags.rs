@@ -2,9 +2,20 @@
 
 use serde_json::Value;
 
-/// Interprets a setting of a mapping as a boolean, as [`truth`] except that empty texts, arrays and objects are true.
+/// Interprets a setting of a mapping as a boolean: everything is true except `false`, `off`, `0`, null, and numbers
+/// between -1 and 1.
 pub(super) fn is_on(value: &Value) -> bool {
-    matches!(value, Value::Array(_) | Value::Object(_)) || *value == "" || truth(value)
+    match value {
+        Value::Bool(flag) => *flag,
+        Value::String(text) => !matches!(text.as_str(), "false" | "off" | "0"),
+        Value::Number(number) => number.as_f64().is_some_and(|number| number.trunc() != 0.0),
+        other => !other.is_null(),
+    }
+}
+
+/// Interprets the setting `store`, which can also be `no`.
+pub(super) fn is_stored(value: &Value) -> bool {
+    *value != "no" && is_on(value)
 }
 
 /// Interprets a setting as a boolean: everything is true except `false`, `no`, `off`, `0`, the empty string, null,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::describe::fielddata_of;
 use super::field::{FieldType, Indexing, size_of};
 use super::field_checks::check_doc_values_format;
-use super::flags::is_on;
+use super::flags::{is_on, is_stored};
 use super::times::{TIMESTAMP, TTL};
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text, not_a_map, number_of};
@@ -182,7 +182,14 @@ pub(super) fn described(name: &str, given: &Value) -> Option<Value> {
     let kept = settings.iter().filter_map(|(key, default)| {
         let value = given.get(*key)?;
         let value = match default {
-            Default::Flag(default) => Value::from(Some(is_on(value)).filter(|own| own != default)?),
+            Default::Flag(default) => {
+                let flag = if *key == "store" {
+                    is_stored(value)
+                } else {
+                    is_on(value)
+                };
+                Value::from(Some(flag).filter(|own| own != default)?)
+            }
             Default::Given => is_on(value).into(),
             Default::Text(default) => Some(value).filter(|own| own != default)?.clone(),
             Default::Indexed => Some(value).filter(|own| *own == "no")?.clone(),
@@ -279,7 +286,7 @@ mod tests {
     #[rstest]
     #[case("_all", json!({"store": "no", "frob": 1}), None)]
     #[case("_all", json!({"enabled": "yes"}), Some(json!({"enabled": true})))]
-    #[case("_all", json!({"enabled": "no"}), Some(json!({"enabled": false})))]
+    #[case("_all", json!({"enabled": "no"}), Some(json!({"enabled": true})))]
     #[case("_id", json!({"index": "no", "path": "a"}), Some(json!({"path": "a"})))]
     #[case("_version", json!({"a": 1}), None)]
     #[case("_meta", json!(["a"]), Some(json!(["a"])))]

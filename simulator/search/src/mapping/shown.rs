@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{FieldType, Mapping, TypeMapping};
+use crate::analysis::aliased;
 
 impl Mapping {
     /// Returns the mappings as JSON, by type.
@@ -33,11 +34,17 @@ impl Mapping {
             ("index_analyzer", "default_index"),
             ("search_analyzer", "default_search"),
         ];
-        let own = defaults
-            .into_iter()
-            .filter(|(_, name)| configured.is_some_and(|own| own.get(name).is_some()));
-        for (key, name) in own.filter(|_| !definition.contains_key("analyzer")).collect::<Vec<_>>() {
-            definition.entry(key).or_insert_with(|| name.into());
+        if definition.contains_key("analyzer") {
+            return;
+        }
+        for (key, name) in defaults {
+            if configured.is_some_and(|own| own.get(name).is_some()) {
+                definition.entry(key).or_insert_with(|| name.into());
+            }
+        }
+        let has_own = defaults.iter().any(|(key, _)| definition.contains_key(*key));
+        if let Some((name, _)) = aliased("default", self.analysis()).filter(|_| !has_own) {
+            definition.insert("analyzer".to_owned(), name.as_str().into());
         }
     }
 }

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::field::{FieldType, Indexing};
-use super::flags::truth;
+use super::flags::{is_on, is_stored};
 use crate::dates::{DateFormat, Fill};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
@@ -124,9 +124,9 @@ impl TimestampSettings {
         let mut has_default = false;
         for (key, value) in definition.as_object().into_iter().flatten() {
             match key.as_str() {
-                "enabled" => self.enabled = Some(truth(value)),
-                "store" => self.store = truth(value),
-                "doc_values" => self.doc_values = Some(truth(value)),
+                "enabled" => self.enabled = Some(is_on(value)),
+                "store" => self.store = is_stored(value),
+                "doc_values" => self.doc_values = Some(is_on(value)),
                 "index" if *value == "no" => self.indexing = Indexing::No,
                 "index" => self.indexing = Indexing::NotAnalyzed,
                 "path" => self.path = Some(text(value)),
@@ -139,7 +139,7 @@ impl TimestampSettings {
                 "fielddata" if value.get("format").is_some_and(|format| *format == "doc_values") => {
                     self.doc_values = Some(true);
                 }
-                "ignore_missing" => self.ignore_missing = (!value.is_null()).then(|| truth(value)),
+                "ignore_missing" => self.ignore_missing = (!value.is_null()).then(|| is_on(value)),
                 _ => {}
             }
         }
@@ -286,7 +286,7 @@ impl TtlSettings {
     /// Merges a definition.
     pub(super) fn merge(&mut self, definition: &Value) -> Result<()> {
         if let Some(enabled) = definition.get("enabled") {
-            self.enabled = Some(truth(enabled));
+            self.enabled = Some(is_on(enabled));
         }
         if let Some(default) = definition.get("default").filter(|default| !default.is_null()) {
             self.default = Some(ttl_millis(default)?).filter(|ttl| *ttl != -1);

@@ -80,7 +80,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_configured_indices(include_str!("../recorded/configured.jsonl"), 235)]
 #[case::of_settings_of_fields(include_str!("../recorded/fields.jsonl"), 220)]
 #[case::of_boosts_in_all(include_str!("../recorded/all_boosts.jsonl"), 150)]
-#[case::of_altered_definitions(include_str!("../recorded/definitions.jsonl"), 280)]
+#[case::of_altered_definitions(include_str!("../recorded/definitions.jsonl"), 380)]
 #[case::of_similarities(include_str!("../recorded/similarities.jsonl"), 450)]
 #[case::of_rejected_documents(include_str!("../recorded/rejected.jsonl"), 20)]
 #[tokio::test]
