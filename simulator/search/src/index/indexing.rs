@@ -101,9 +101,10 @@ impl<'a> DocumentParser<'a> {
                 owned.as_str()
             }
         };
+        let is_too_long = is_too_long(&field.field_type, text);
         let in_all = in_all
             && self.flat == 0
-            && !is_too_long(&field.field_type, text)
+            && !is_too_long
             && field.field_type.include_in_all
             && field.field_type.kind != Kind::Boolean
             && !(field.field_type.kind == Kind::Date && value.is_number())
@@ -117,6 +118,7 @@ impl<'a> DocumentParser<'a> {
             && self.analyzer_of(field).same_as_standard()
             && self.all_analyzer.same_as_standard();
         let taken = match check_boost(&field.field_type, self.boost) {
+            Ok(()) if is_too_long => Ok(()),
             Ok(()) => self.index(field, value, text, shared),
             Err(error) => check_value(&field.field_type, value, text).and(Err(error)),
         };
@@ -195,9 +197,6 @@ impl<'a> DocumentParser<'a> {
     /// Indexes a value of a field. `shared`: also in `_all`.
     fn index(&mut self, field: &'a Field, value: &Value, text: &str, shared: bool) -> Result<()> {
         let kind = &field.field_type;
-        if is_too_long(kind, text) {
-            return Ok(());
-        }
         let null_text;
         let (value, text) = match &kind.null_value {
             _ if !text.is_empty() || !is_number(kind.kind) => (value, text),

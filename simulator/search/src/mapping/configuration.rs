@@ -1,6 +1,5 @@
 //! What a mapping takes from the settings of its index.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -119,7 +118,7 @@ impl Mapping {
 
     /// Returns a definition with the analyzers by their own names instead of aliases, and without similarities that do
     /// not exist.
-    pub(super) fn with_known_components<'a>(&self, definition: &'a Value) -> Cow<'a, Value> {
+    pub(super) fn with_known_components(&self, definition: &Value) -> Value {
         let mut known = definition.clone();
         if let Value::Object(members) = &mut known {
             self.replace_aliases(members);
@@ -127,10 +126,7 @@ impl Mapping {
                 members.entry(part).and_modify(|part| self.replace_components(part));
             }
         }
-        match known == *definition {
-            true => Cow::Borrowed(definition),
-            false => Cow::Owned(known),
-        }
+        known
     }
 
     fn replace_components(&self, part: &mut Value) {

@@ -307,7 +307,7 @@ impl Mapping {
             _ => definition,
         };
         self.check_type_analyzers(type_name, definition)?;
-        let definition = &*self.with_known_components(definition);
+        let definition = &self.with_known_components(definition);
         let known = self.types.get(type_name);
         let mut fresh = known.cloned().unwrap_or_default();
         let with_defaults = match (known, self.types.get(DEFAULT), definition) {

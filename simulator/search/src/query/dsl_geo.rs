@@ -86,7 +86,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             .transpose()
     };
     let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
-    let shape = match name {
+    let mut shape = match name {
         "geo_distance" => GeoShape::Distance {
             center,
             from: None,
@@ -134,8 +134,9 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             bounding_box(value, is_indexed("type"))?
         }
     };
-    let is_normalized = object.get("normalize").is_none_or(truth);
-    let shape = if is_normalized { shape.normalized() } else { shape };
+    if object.get("normalize").is_none_or(truth) {
+        shape.normalize();
+    }
     let field = point_field(context, path)?;
     let has_ranges = context.mapped(&format!("{}.lat", field.name)).is_some();
     if !has_ranges

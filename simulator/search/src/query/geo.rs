@@ -171,42 +171,30 @@ pub(crate) enum GeoShape {
 }
 
 impl GeoShape {
-    /// Returns the shape with points in the usual range of latitudes and longitudes.
-    pub(crate) fn normalized(self) -> GeoShape {
+    /// Moves the points to the usual range of latitudes and longitudes.
+    pub(crate) fn normalize(&mut self) {
         let both = (true, true);
         match self {
-            GeoShape::Distance {
-                center,
-                from,
-                to,
-                distance_type,
-            } => GeoShape::Distance {
-                center: center.normalized(both),
-                from,
-                to,
-                distance_type,
-            },
+            GeoShape::Distance { center, .. } => *center = center.normalized(both),
             GeoShape::Box {
                 top,
                 left,
                 bottom,
                 right,
-                indexed,
+                ..
             } => {
                 // All longitudes.
-                let is_belt = left < right && (right - left) % 360.0 == 0.0;
-                let corner = |lat: f64, lon: f64| GeoPoint { lat, lon }.normalized((true, !is_belt));
-                let (from, to) = (corner(top, left), corner(bottom, right));
-                GeoShape::Box {
-                    top: from.lat,
-                    left: if is_belt { -180.0 } else { from.lon },
-                    bottom: to.lat,
-                    right: if is_belt { 180.0 } else { to.lon },
-                    indexed,
+                let is_belt = *left < *right && (*right - *left) % 360.0 == 0.0;
+                for (lat, lon, end) in [(top, left, -180.0), (bottom, right, 180.0)] {
+                    let corner = GeoPoint { lat: *lat, lon: *lon }.normalized((true, !is_belt));
+                    *lat = corner.lat;
+                    *lon = if is_belt { end } else { corner.lon };
                 }
             }
             GeoShape::Polygon(corners) => {
-                GeoShape::Polygon(corners.into_iter().map(|corner| corner.normalized(both)).collect())
+                for corner in corners {
+                    *corner = corner.normalized(both);
+                }
             }
         }
     }

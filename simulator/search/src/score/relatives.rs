@@ -20,7 +20,7 @@ use crate::score::weight_builder::WeightBuilder;
 impl WeightBuilder<'_> {
     /// Creates the weight of a nested query, with the nested objects and their containers by segment.
     pub(super) fn nested(&self, query: &NestedQuery) -> Result<WeightKind> {
-        let segments = &self.view.segments;
+        let segments = &self.corpus.view.segments;
         let nested = segments.iter().map(|view| nested_docs(&view.segment, &query.path));
         let outer = segments
             .iter()
@@ -43,7 +43,7 @@ impl WeightBuilder<'_> {
         let weight = Weight::of(&query.query, &alone, self.budget)?;
         let squares = (query.mode != JoinMode::None).then(|| weight.sum_of_squares());
         let mut found: Vec<(usize, u32, f32)> = Vec::new();
-        for (at, view) in self.view.segments.iter().enumerate() {
+        for (at, view) in self.corpus.view.segments.iter().enumerate() {
             let Some(mut scorer) = weight.scorer(at, view, self.budget)? else {
                 continue;
             };
@@ -78,7 +78,7 @@ impl WeightBuilder<'_> {
     ) -> Result<Vec<Vec<(u32, f32)>>> {
         let mut joined: BTreeMap<(usize, u32), JoinedScore> = BTreeMap::new();
         for (at, doc, score) in children {
-            let Some(view) = self.view.segments.get(*at) else {
+            let Some(view) = self.corpus.view.segments.get(*at) else {
                 continue;
             };
             let terms = view.segment.ordinals(PARENT)?;
@@ -86,14 +86,14 @@ impl WeightBuilder<'_> {
                 let parent = terms.term(*ordinal).split_once('#');
                 let place = parent
                     .filter(|(type_name, _)| *type_name == parent_type)
-                    .and_then(|(type_name, id)| self.view.place(self.shard.locate(type_name, id)?));
+                    .and_then(|(type_name, id)| self.corpus.view.place(self.corpus.shard.locate(type_name, id)?));
                 if let Some(place) = place {
                     let sum = JoinedScore::add(joined.get(&place).copied(), *score);
                     joined.insert(place, sum);
                 }
             }
         }
-        let mut docs = vec![Vec::new(); self.view.segments.len()];
+        let mut docs = vec![Vec::new(); self.corpus.view.segments.len()];
         for ((at, doc), joined) in joined {
             if let (true, Some(docs)) = (wanted.contains(&joined.count), docs.get_mut(at)) {
                 docs.push((doc, joined.score(mode)));
@@ -103,14 +103,14 @@ impl WeightBuilder<'_> {
     }
 
     fn children_of(&self, parents: &[(usize, u32, f32)], parent_type: &str) -> Result<Vec<Vec<(u32, f32)>>> {
-        let mut docs: Vec<BTreeMap<u32, f32>> = vec![BTreeMap::new(); self.view.segments.len()];
+        let mut docs: Vec<BTreeMap<u32, f32>> = vec![BTreeMap::new(); self.corpus.view.segments.len()];
         for (at, doc, score) in parents {
-            let Some(view) = self.view.segments.get(*at) else {
+            let Some(view) = self.corpus.view.segments.get(*at) else {
                 continue;
             };
             let stored = view.segment.stored(*doc)?;
             let key = term_key(PARENT, &format!("{parent_type}#{}", stored.id()));
-            for (view, docs) in self.view.segments.iter().zip(&mut docs) {
+            for (view, docs) in self.corpus.view.segments.iter().zip(&mut docs) {
                 self.budget.check()?;
                 let Some(info) = view.segment.term_info(&key)? else {
                     continue;

@@ -106,7 +106,7 @@ pub(super) struct PhraseSlot {
 impl Weight {
     /// Builds the normalized weight of a query on a shard.
     pub(crate) fn of(query: &Query, corpus: &Corpus<'_>, budget: &Budget) -> Result<Weight> {
-        let mut weight = WeightBuilder::new(corpus, budget).build_rewritten(query)?;
+        let mut weight = WeightBuilder { corpus, budget }.build_rewritten(query)?;
         let norm = match corpus.base.is_classic() {
             true => query_norm(weight.sum_of_squares()),
             false => 1.0,

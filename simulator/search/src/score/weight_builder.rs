@@ -4,7 +4,7 @@ use tantivy::postings::TermInfo;
 
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::index::{Bits, Shard, View, Within, outer_docs};
+use crate::index::{Bits, View, Within, outer_docs};
 use crate::query::{
     Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
@@ -20,26 +20,15 @@ use crate::score::weight::{PhraseSlot, Weight, WeightKind};
 /// Builder of weights.
 pub(super) struct WeightBuilder<'a> {
     pub(super) corpus: &'a Corpus<'a>,
-    pub(super) view: &'a View,
-    pub(super) shard: &'a Shard,
     pub(super) budget: &'a Budget,
 }
 
-impl<'a> WeightBuilder<'a> {
-    pub(super) fn new(corpus: &'a Corpus<'a>, budget: &'a Budget) -> WeightBuilder<'a> {
-        WeightBuilder {
-            corpus,
-            view: corpus.view,
-            shard: corpus.shard,
-            budget,
-        }
-    }
-
+impl WeightBuilder<'_> {
     /// Statistics of a term, from its postings if they are those of the shard.
     fn statistics(&self, field: &QueryField, text: &str, infos: &[Option<TermInfo>]) -> Result<TermStatistics> {
         match self.corpus.statistics {
             Some(statistics) => statistics.of_term(field, text, self.budget),
-            None => statistics::of_infos(self.view, field, infos, self.budget),
+            None => statistics::of_infos(self.corpus.view, field, infos, self.budget),
         }
     }
 
@@ -48,7 +37,7 @@ impl<'a> WeightBuilder<'a> {
         let is_used = !field.similarity.is_classic() && field.frequencies;
         let length = is_used.then(|| match self.corpus.statistics {
             Some(statistics) => statistics.length(field, self.budget),
-            None => statistics::length(self.view, field, self.budget),
+            None => statistics::length(self.corpus.view, field, self.budget),
         });
         Ok(SimilarityWeight::new(field, terms, length.transpose()?))
     }
@@ -69,13 +58,13 @@ impl<'a> WeightBuilder<'a> {
     }
 
     fn term(&self, field: &QueryField, text: &str, boost: f32) -> Result<Weight> {
-        let infos = term_infos(self.view, field, text)?;
+        let infos = term_infos(self.corpus.view, field, text)?;
         let statistics = self.statistics(field, text, &infos)?;
         let mut kind = self.term_kind(field, text, statistics, infos)?;
         if let WeightKind::Term { boosts, .. } = &mut kind
             && field.is_boosted
         {
-            *boosts = Some(AllBoosts::of(self.view, text)?);
+            *boosts = Some(AllBoosts::of(self.corpus.view, text)?);
         }
         Ok(Weight {
             kind,
@@ -88,7 +77,7 @@ impl<'a> WeightBuilder<'a> {
     /// Builds the weight of a query, not yet normalized. Rewrites the query first.
     pub(super) fn build_rewritten(&self, query: &Query) -> Result<Weight> {
         let rewriter = Rewriter {
-            view: self.view,
+            view: self.corpus.view,
             budget: self.budget,
             explains: false,
         };
@@ -97,7 +86,7 @@ impl<'a> WeightBuilder<'a> {
 
     /// Builds the weight of a rewritten query, not yet normalized.
     pub(super) fn build(&self, query: &Query) -> Result<Weight> {
-        let view = self.view;
+        let view = self.corpus.view;
         let kind = match &query.kind {
             QueryKind::Nothing => WeightKind::Nothing,
             QueryKind::All | QueryKind::AllDocs => WeightKind::All,
@@ -119,7 +108,7 @@ impl<'a> WeightBuilder<'a> {
             QueryKind::Ids { types, ids } => {
                 let places = types
                     .iter()
-                    .flat_map(|name| ids.iter().filter_map(|id| self.shard.locate(name, id)));
+                    .flat_map(|name| ids.iter().filter_map(|id| self.corpus.shard.locate(name, id)));
                 docs_at(view, places)
             }
             QueryKind::IdPattern { matcher, with_type } => {
@@ -128,7 +117,7 @@ impl<'a> WeightBuilder<'a> {
                     true => test.accepts(&format!("{type_name}#{id}")),
                     false => test.accepts(id),
                 };
-                docs_at(view, self.shard.locate_where(accepts))
+                docs_at(view, self.corpus.shard.locate_where(accepts))
             }
             QueryKind::Bool {
                 clauses,
@@ -176,7 +165,7 @@ impl<'a> WeightBuilder<'a> {
                         let filter = function.filter.as_ref().map(|filter| self.build(filter)).transpose()?;
                         let mut function = function.clone();
                         if let Function::Random { seed } = &mut function.function {
-                            *seed ^= self.shard.number();
+                            *seed ^= self.corpus.shard.number();
                         }
                         Ok((filter, function))
                     })
@@ -256,7 +245,7 @@ impl<'a> WeightBuilder<'a> {
     fn blended(&self, fields: &[(QueryField, f32)], text: &str, tie: f32) -> Result<WeightKind> {
         let mut terms = Vec::new();
         for (field, boost) in fields {
-            let infos = term_infos(self.view, field, text)?;
+            let infos = term_infos(self.corpus.view, field, text)?;
             let statistics = self.statistics(field, text, &infos)?;
             terms.push((field, *boost, infos, statistics));
         }
@@ -266,7 +255,12 @@ impl<'a> WeightBuilder<'a> {
         let most = terms.iter().map(|term| term.3.max_doc).max().unwrap_or(0);
         let bound = match fields.len() {
             0 | 1 => most,
-            _ => blended::max_doc(self.view, fields.iter().map(|(field, _)| field), most, self.budget)?,
+            _ => blended::max_doc(
+                self.corpus.view,
+                fields.iter().map(|(field, _)| field),
+                most,
+                self.budget,
+            )?,
         };
         let (mut actual, mut previous) = (max_doc_freq.min(bound), max_doc_freq);
         let mut blended = vec![0u32; terms.len()];
@@ -317,7 +311,7 @@ impl<'a> WeightBuilder<'a> {
     fn span_terms(&self, span: &SpanQuery) -> Result<Vec<(QueryField, String)>> {
         match span {
             SpanQuery::Term { field, text } => Ok(vec![(field.clone(), text.clone())]),
-            SpanQuery::MultiTerm { field, matcher, .. } => Ok(terms_of(self.view, field, matcher, self.budget)?
+            SpanQuery::MultiTerm { field, matcher, .. } => Ok(terms_of(self.corpus.view, field, matcher, self.budget)?
                 .into_iter()
                 .map(|text| (field.clone(), text))
                 .collect()),
@@ -336,7 +330,7 @@ impl<'a> WeightBuilder<'a> {
             open.extend(span.clauses());
         }
         let statistics = terms.iter().map(|((_, text), field)| {
-            let infos = term_infos(self.view, field, text)?;
+            let infos = term_infos(self.corpus.view, field, text)?;
             self.statistics(field, text, &infos)
         });
         statistics.collect()
@@ -354,7 +348,7 @@ impl<'a> WeightBuilder<'a> {
             SpanQuery::Term { .. } | SpanQuery::MultiTerm { .. } => SpanWeight::Terms(
                 self.span_terms(span)?
                     .iter()
-                    .map(|(field, text)| Ok((text.clone(), term_infos(self.view, field, text)?)))
+                    .map(|(field, text)| Ok((text.clone(), term_infos(self.corpus.view, field, text)?)))
                     .collect::<Result<_>>()?,
             ),
             SpanQuery::Or(clauses) => SpanWeight::Or(all(clauses)?),
@@ -393,7 +387,7 @@ impl<'a> WeightBuilder<'a> {
         for (position, texts) in slots {
             let mut terms = Vec::new();
             for text in texts {
-                let infos = term_infos(self.view, field, text)?;
+                let infos = term_infos(self.corpus.view, field, text)?;
                 statistics.push(self.statistics(field, text, &infos)?);
                 let number = numbers.iter().position(|known| known == text).unwrap_or_else(|| {
                     numbers.push(text);

@@ -48,13 +48,13 @@ pub(in crate::score) struct Basic {
 }
 
 /// Part of a score with Dirichlet priors that depends on the frequency.
-pub(super) fn dirichlet_weight(mu: f32, term: &BasicStatistics, frequency: f32) -> f32 {
-    f64::from(1.0 + frequency / (mu * term.collection_probability())).ln() as f32
+pub(super) fn dirichlet_weight(mu: f32, term: &BasicStatistics, frequency: f32) -> f64 {
+    f64::from(1.0 + frequency / (mu * term.collection_probability())).ln()
 }
 
 /// Part of a score with Dirichlet priors that depends on the length.
-pub(super) fn dirichlet_norm(mu: f32, length: f32) -> f32 {
-    f64::from(mu / (length + mu)).ln() as f32
+pub(super) fn dirichlet_norm(mu: f32, length: f32) -> f64 {
+    f64::from(mu / (length + mu)).ln()
 }
 
 impl Basic {
@@ -93,9 +93,8 @@ impl Basic {
                 self.boost * distribution.score(normalized, lambda.value(term))
             }
             Model::Dirichlet { mu } => {
-                let weight = f64::from(1.0 + frequency / (mu * term.collection_probability())).ln();
-                let score = self.boost * (weight + f64::from(mu / (length + mu)).ln()) as f32;
-                score.max(0.0)
+                let score = dirichlet_weight(mu, term, frequency) + dirichlet_norm(mu, length);
+                (self.boost * score as f32).max(0.0)
             }
             Model::JelinekMercer { lambda } => {
                 let weight = ((1.0 - lambda) * frequency / length) / (lambda * term.collection_probability());

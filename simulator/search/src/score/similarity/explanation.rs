@@ -172,8 +172,8 @@ impl Basic {
             }
             Model::Dirichlet { mu } => {
                 parts.push(leaf(mu, "mu"));
-                parts.push(leaf(dirichlet_weight(mu, term, frequency), "term weight"));
-                parts.push(leaf(dirichlet_norm(mu, length), "document norm"));
+                parts.push(leaf(dirichlet_weight(mu, term, frequency) as f32, "term weight"));
+                parts.push(leaf(dirichlet_norm(mu, length) as f32, "document norm"));
                 parts.push(leaf(term.collection_probability(), "collection probability"));
                 "LMDirichletSimilarity"
             }
