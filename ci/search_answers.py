@@ -23,13 +23,13 @@ UNJUDGED = ["took", "timed_out", "_shards"]
 VOLATILE = [
     (re.compile(r"\bAU[A-Za-z0-9_-]{18}\b"), "ID"),
     (re.compile(r"@([0-9a-f]{5,}|1)\b"), "@ADDRESS"),
-    (re.compile(r'"(took|took_in_millis|creation_date|uuid|_scroll_id)"\s*:\s*("[^"]*"|\d+)'), r'"\1":0'),
+    (re.compile(r'"(took|took_in_millis|creation_date|uuid|_scroll_id|_node)"\s*:\s*("[^"]*"|\d+)'), r'"\1":0'),
     (re.compile(r"\[inet\[[^\]]*\]\]"), "[inet]"),
     (re.compile(r"\[elasticsearch-logging-v1-\w+\]"), "[node]"),
     (re.compile(r'; "'), '"'),
     (re.compile(r"\[[A-Za-z0-9_-]{20,22}\](?=\[)"), "[node]"),
     (re.compile(r"(class )?(java|org)\.[\w.$]+ cannot be cast to (class )?(java|org)\.[^\]]*"), "CAST"),
-    (re.compile(r"NullPointerException\[[^\]]*\]"), "NullPointerException[null]"),
+    (re.compile(r"NullPointerException\[[^\]]*\]"), "NullPointerException"),
     (re.compile(r"(line|column): \d+"), r"\1: 0"),
 ]
 # An error of another node is nested once more, and what it nests ends with a separator.

@@ -42,6 +42,9 @@ pub(crate) enum Fill {
     Ceiling,
 }
 
+/// Start of the last year before which a text may follow a date, in milliseconds since 1970: 5000.
+const LAST_YEAR: i64 = 95_617_584_000_000;
+
 /// Reason why a text is not a date.
 enum Failure {
     /// The text does not match the format from this byte on.
@@ -105,11 +108,19 @@ impl DateFormat {
         let mut fields = Fields::default();
         match reader::read(&self.reader, text, 0, &mut fields) {
             Ok(end) if end >= text.len() => fields.millis(fill).map_err(Failure::OutOfRange),
+            Ok(end) if fill == Fill::Ceiling && end > 0 => {
+                let millis = fields.millis(fill).map_err(Failure::OutOfRange)?;
+                // A high year is a number of milliseconds.
+                match floor_to(millis, Unit::Year) > LAST_YEAR {
+                    true => Err(Failure::At(end)),
+                    false => Ok(millis),
+                }
+            }
             Ok(end) | Err(end) => Err(Failure::At(end)),
         }
     }
 
-    /// Parses `text` to milliseconds since 1970.
+    /// Parses `text` to milliseconds since 1970. With [`Fill::Ceiling`], another text may follow the date.
     pub(crate) fn parse(&self, text: &str, fill: Fill) -> Option<i64> {
         self.read(text, fill).ok()
     }
@@ -222,6 +233,7 @@ mod tests {
     #[case("2015-06-23T12", 1435064399999)]
     #[case("2015-06-25T18:30:00", 1435257000999)]
     #[case("2015-06", 1433203199999)]
+    #[case("2015-06-26 12:00", 1435363199999)]
     fn rounding_up_changes_the_time_of_day_only(#[case] text: &str, #[case] expected: i64) {
         assert_eq!(DateFormat::default().parse(text, Fill::Ceiling), Some(expected));
     }

@@ -3,9 +3,11 @@
 //! Guarantees: text after the first value is ignored; unquoted names and comments are accepted.
 //! Source: Jackson 2.5's `JsonParseException`, `XContentFactory` of Elasticsearch 1.5.
 
+mod binary;
 mod syntax;
 mod tokens;
 
+pub(crate) use binary::{BASE64, binary};
 pub(crate) use tokens::{Token, Tokens};
 
 use std::fmt;

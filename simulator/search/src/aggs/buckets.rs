@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, all, refuse};
 use crate::error::Result;
-use crate::index::outer_docs;
+use crate::index::{SegmentView, outer_docs};
 use crate::score::{END, Weight};
 
 /// `filter`, `filters`, `missing`, `global`.
@@ -78,10 +78,21 @@ pub(super) fn everything(scope: &Scope<'_>) -> Result<Matches> {
 
 /// Returns all documents of the searched shards, nested objects included.
 pub(super) fn live_docs(scope: &Scope<'_>) -> Matches {
+    docs_where(scope, SegmentView::is_live)
+}
+
+/// Returns all documents of the searched shards, nested objects and deleted ones included.
+pub(super) fn every_doc(scope: &Scope<'_>) -> Matches {
+    docs_where(scope, |_, _| true)
+}
+
+fn docs_where(scope: &Scope<'_>, is_wanted: impl Fn(&SegmentView, u32) -> bool) -> Matches {
     let mut matches = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
         for (segment, view) in searched.view.segments.iter().enumerate() {
-            let docs: Vec<u32> = (0..view.segment.max_doc()).filter(|doc| view.is_live(*doc)).collect();
+            let docs: Vec<u32> = (0..view.segment.max_doc())
+                .filter(|doc| is_wanted(view, *doc))
+                .collect();
             let scores = vec![1.0; docs.len()];
             matches.push(index, segment, docs, scores);
         }

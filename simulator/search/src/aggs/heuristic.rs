@@ -166,10 +166,12 @@ impl Heuristic {
 }
 
 fn jlh(of: Frequencies) -> f64 {
-    if of.own_total == 0 || of.all_total == 0 || of.all == 0 {
+    if of.own_total == 0 || of.all_total == 0 {
         return 0.0;
     }
-    let (share, background) = (of.own as f64 / of.own_total as f64, of.all as f64 / of.all_total as f64);
+    // A term that the background lacks counts as one that it has once.
+    let all = of.all.max(1);
+    let (share, background) = (of.own as f64 / of.own_total as f64, all as f64 / of.all_total as f64);
     if share <= background {
         0.0
     } else {

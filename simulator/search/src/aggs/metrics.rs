@@ -59,7 +59,7 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         "min" => with_text(some(min), min),
         "max" => with_text(some(max), max),
         "avg" => with_text(some(average), average),
-        "sum" => with_text(json!(sum), sum),
+        "sum" => single(json!(sum), formatter.text(sum)),
         "percentiles" => percentiles(aggregation, values, &formatter),
         "percentile_ranks" => percentile_ranks(aggregation, values, &formatter),
         kind => {
@@ -106,7 +106,7 @@ fn single(value: Value, text: Option<String>) -> Value {
 /// Returns percentiles or percentile ranks as an object (`keyed`) or as a list.
 fn by_key(aggregation: &Aggregation, entries: Vec<(f64, Option<f64>)>, formatter: &ValueFormatter) -> Value {
     let number = |value: Option<f64>| value.map_or_else(|| json!("NaN"), |value| json!(value));
-    let text = |value: Option<f64>| value.and_then(|value| formatter.text(value));
+    let text = |value: Option<f64>| formatter.text(value.unwrap_or(f64::NAN));
     if aggregation.settings.get("keyed").is_none_or(truth) {
         let mut values = Map::new();
         for (key, value) in entries {

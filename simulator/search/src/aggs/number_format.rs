@@ -40,6 +40,9 @@ impl NumberFormat {
 
     /// Formats a number.
     pub(super) fn print(&self, number: f64) -> String {
+        if number.is_nan() {
+            return "NaN".to_owned();
+        }
         let (min, max) = self.fraction;
         let number = if self.percent { number * 100.0 } else { number };
         let text = format!("{:.max$}", number.abs());

@@ -6,11 +6,11 @@ use std::cmp::Ordering;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::aggs::buckets::{filtered, live_docs};
+use crate::aggs::buckets::{every_doc, filtered, live_docs};
 use crate::aggs::heuristic::{Frequencies, Heuristic};
 use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::terms::{Key, check_hint, count, grouped, head, suggested_shard_size, text};
-use crate::aggs::values::{ValueFormatter, formatter, input_of, is_unmapped, kinds};
+use crate::aggs::values::{Input, ValueFormatter, formatter, input_of, is_unmapped, kinds};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::{Result, SearchError};
 use crate::json;
@@ -52,11 +52,11 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             "No support for examining floating point numerics",
         ));
     }
-    // The background includes nested objects.
-    let background = live_docs(scope);
-    let background = match settings.get("background_filter") {
-        Some(filter) => filtered(scope, filter, &background, true)?,
-        None => background,
+    // The background includes nested objects and, without a filter, deleted documents. The index has no terms of its
+    // own name.
+    let (background, has_terms) = match settings.get("background_filter") {
+        Some(filter) => (filtered(scope, filter, &live_docs(scope), true)?, true),
+        None => (every_doc(scope), !matches!(field, Input::Field("_index"))),
     };
     let heuristic = Heuristic::parse(settings)?;
     let shards = scope.searched.len();
@@ -74,7 +74,11 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             }
             Ok(counts)
         };
-        let background_counts = counted(&background)?;
+        let background_counts = if has_terms {
+            counted(&background)?
+        } else {
+            IndexMap::new()
+        };
         let mut own: Vec<(Key, u64)> = counted(matches)?.into_iter().collect();
         own.retain(|(key, count)| *count >= shard_min_doc_count && include_exclude.accepts(&text(key, &formatter)));
         // Strings are scored in their order, numbers in the order in which the documents have them.

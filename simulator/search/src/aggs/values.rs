@@ -10,7 +10,7 @@ use crate::dates::DateFormat;
 use crate::error::Result;
 use crate::find::Searched;
 use crate::index::{Ordinals, Values};
-use crate::mapping::{FieldData, Kind, TIMESTAMP, sortable, unsortable};
+use crate::mapping::{FieldData, Kind, own_terms, sortable, unsortable};
 use crate::script::Script;
 
 /// The values of a field in a segment.
@@ -87,13 +87,7 @@ impl Source {
         if field == "_index" {
             return Ok(Source::Constant(searched.index.name.clone()));
         }
-        let metadata = match field {
-            "_type" => Some(crate::mapping::TYPE),
-            "_uid" => Some(crate::mapping::UID),
-            "_routing" => Some(crate::mapping::ROUTING),
-            _ => None,
-        };
-        if let Some(ordinal) = metadata {
+        if let Some(ordinal) = own_terms(field) {
             return Ok(Source::Terms(view.segment.ordinals(ordinal)?));
         }
         let Some(field) = mapping.field(field) else {
@@ -198,7 +192,6 @@ pub(super) fn formatter(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<
         }
     }
     Ok(match aggregation.kind.as_str() {
-        _ if field == TIMESTAMP => ValueFormatter::Date(own()?.unwrap_or_default()),
         "date_histogram" | "date_range" => ValueFormatter::Date(own()?.unwrap_or_default()),
         "ip_range" => ValueFormatter::Ipv4,
         _ => number(),

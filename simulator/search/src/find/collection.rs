@@ -14,7 +14,7 @@ use crate::find::Searched;
 use crate::find::execute::Outcome;
 use crate::find::failure::Failure;
 use crate::find::request::SearchRequest;
-use crate::find::rescore::rescore;
+use crate::find::rescore::{check_rescorers, rescore};
 use crate::find::sort::shown;
 use crate::find::sort_reader::{SortReader, check_missing};
 use crate::find::top_docs::{Candidate, TopDocs};
@@ -101,25 +101,33 @@ fn collect<'a>(cluster: &Cluster, mut collection: Collection<'a>, parts: &[Part<
         let (began, before) = (Instant::now(), outcome.total);
         let searched = part.searched;
         let is_first = part.segments.start == 0;
+        let failure = |error| Failure {
+            index: searched.index.name.clone(),
+            shard: searched.number,
+            error,
+        };
         if let Some(error) = collection.failure(searched)? {
             if is_first {
-                outcome.failures.push(Failure {
-                    index: searched.index.name.clone(),
-                    shard: searched.number,
-                    error: query_failure(error, request, searched),
-                });
+                outcome.failures.push(failure(query_failure(error, request, searched)));
             }
             continue;
         }
         collection.part(cluster, part, &mut top, &mut outcome)?;
+        let own = request
+            .separates_shards()
+            .then(|| std::mem::replace(&mut top, TopDocs::new(&request.sort, collection.limit)).finish());
+        if let Some(Err(error)) = own.as_ref().map(|own| check_rescorers(request, own)) {
+            outcome.total = before;
+            outcome.failures.push(failure(error));
+            continue;
+        }
         outcome.add_total(part.number, outcome.total - before);
         if let Some(shard) = searched.shard().filter(|_| is_first) {
             shard
                 .counters
                 .searched(&request.groups, |meters| meters.query.add(began));
         }
-        if request.separates_shards() {
-            let mut own = std::mem::replace(&mut top, TopDocs::new(&request.sort, collection.limit)).finish();
+        if let Some(mut own) = own {
             rescore(cluster, request, searched, &mut own)?;
             hits.extend(own);
         }

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{self, Tokens, is_scalar, java_text, token_of};
+use crate::json::{self, Token, Tokens, is_scalar, java_text, token_of};
 
 /// Returns the value of an element that is a string, a number or a boolean. `None`: the element is ignored.
 ///
@@ -94,7 +94,8 @@ pub(super) fn objects(value: &Value) -> Result<impl Iterator<Item = (&String, &V
     Ok(members(value)?.iter().filter(|(_, inner)| inner.is_object()))
 }
 
-/// Returns the names of an element that is a name or a list of names. `None`: the element is ignored.
+/// Returns the names of an element that is a name or a list of names, with the names and values of the members of
+/// objects in it. `None`: the element is ignored.
 ///
 /// # Errors
 /// A list within the list; an object.
@@ -102,7 +103,7 @@ pub(super) fn listed(key: &str, value: &Value) -> Result<Option<Vec<String>>> {
     match value {
         Value::String(name) => Ok(Some(vec![name.clone()])),
         Value::Array(items) if items.iter().any(Value::is_array) => Err(after_list(key, value)),
-        Value::Array(_) => Ok(Some(texts(value))),
+        Value::Array(_) => Ok(Some(names_within(value))),
         other => scalar(key, other).map(|_| None),
     }
 }
@@ -117,6 +118,19 @@ fn after_list(key: &str, value: &Value) -> SearchError {
         false => key,
     };
     SearchError::unexpected(tokens.kind(), name)
+}
+
+/// Returns the names and values in a list, whatever contains them.
+fn names_within(list: &Value) -> Vec<String> {
+    let (mut tokens, mut names) = (Tokens::new(list), Vec::new());
+    while let Some(token) = tokens.within_array() {
+        match token {
+            Token::Name(name) => names.push(name.to_owned()),
+            Token::Value(value) => names.push(java_text(value)),
+            _ => {}
+        }
+    }
+    names
 }
 
 /// Returns the texts of a value, or of the items of a list.

@@ -104,6 +104,9 @@ impl GeoSettings {
 
     /// Returns the error for a field that is not a `geo_point`.
     pub(super) fn unmapped(field: &str) -> SearchError {
+        if field.is_empty() {
+            return SearchError::null_pointer();
+        }
         SearchError::illegal(format!(
             "failed to find mapper for [{field}] for geo distance based sort"
         ))

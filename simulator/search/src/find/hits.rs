@@ -136,8 +136,11 @@ fn hit_json(
                 }
                 None => continue,
             };
-            if !values.is_empty() {
-                fields.insert(shown.clone(), values.into());
+            match fields.get_mut(shown) {
+                _ if values.is_empty() => {}
+                // A field that is named twice has the values of the source twice.
+                Some(Value::Array(known)) if !field.field_type.store => known.extend(values),
+                _ => drop(fields.insert(shown.clone(), values.into())),
             }
         }
     }

@@ -354,11 +354,7 @@ impl SearchRequest {
                 return Ok(Some(Element::Query(QuerySource::Body(value.clone()))));
             }
             "query_binary" | "queryBinary" => {
-                let bytes = value.as_str().and_then(|text| {
-                    use base64::Engine;
-                    base64::engine::general_purpose::STANDARD.decode(text).ok()
-                });
-                let body = json::object(&bytes.unwrap_or_default())?;
+                let body = json::object(&json::binary(value, json::PART)?)?;
                 return Ok(Some(Element::Query(QuerySource::Body(Value::Object(body)))));
             }
             "filter" | "post_filter" | "postFilter" => {

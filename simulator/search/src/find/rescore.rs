@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::top_docs::Candidate;
@@ -13,9 +13,39 @@ use crate::json::number_of;
 use crate::query::{Context, Query};
 use crate::score::{Explained, Explanation, Weight};
 
+/// Number of the best hits of a shard that a rescorer asks for.
+fn asked_window(settings: &Value) -> i32 {
+    settings.get("window_size").and_then(number_of).unwrap_or(10.0) as i32
+}
+
 /// Number of the best hits of a shard that are rescored.
 pub(super) fn window(settings: &Value) -> usize {
-    settings.get("window_size").and_then(number_of).unwrap_or(10.0) as usize
+    usize::try_from(asked_window(settings)).unwrap_or(0)
+}
+
+/// Checks that each rescorer of a request has a query and rescores hits. Elasticsearch only finds out when there are
+/// hits.
+///
+/// # Errors
+/// The failure of the shard.
+pub(super) fn check_rescorers(request: &SearchRequest, hits: &[Candidate]) -> Result<()> {
+    match request.sort.is_empty() && !hits.is_empty() && request.page() > 0 {
+        true => request.rescore.iter().try_for_each(check_rescorer),
+        false => Ok(()),
+    }
+}
+
+fn check_rescorer(settings: &Value) -> Result<()> {
+    let query = settings.get("query").and_then(|query| query.get("rescore_query"));
+    match asked_window(settings) {
+        _ if query.is_none() => Err(SearchError::null_pointer()),
+        0 => {
+            let reason = "Index 0 out of bounds for length 0";
+            Err(SearchError::new(500, "ArrayIndexOutOfBoundsException", reason))
+        }
+        window if window < 0 => Err(SearchError::new(500, "NegativeArraySizeException", window.to_string())),
+        _ => Ok(()),
+    }
 }
 
 /// A rescorer of a request.

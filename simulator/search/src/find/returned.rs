@@ -5,23 +5,15 @@
 use std::net::Ipv4Addr;
 
 use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::source::extract;
 use crate::index::{boosted_value, encoded_date, encoded_number};
-use crate::json::{java_number, java_text, literal, whole};
+use crate::json::{BASE64, java_number, java_text, literal, whole};
 use crate::mapping::{Field, FieldType, Kind, Mapping, out_of_range, truth, unsortable};
 use crate::query::GeoPoint;
 use crate::score::score_json;
-
-/// Base64 that ignores the bits after the last byte.
-const ENGINE: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
-);
 
 /// Length of a unit of base64.
 const BASE64_UNIT: usize = 4;
@@ -184,5 +176,5 @@ fn recoded(text: &str) -> Result<String> {
         }
     }
     kept.truncate(kept.len() / BASE64_UNIT * BASE64_UNIT);
-    Ok(ENGINE.decode(&kept).map_or(kept, |bytes| ENGINE.encode(bytes)))
+    Ok(BASE64.decode(&kept).map_or(kept, |bytes| BASE64.encode(bytes)))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
 use crate::json::{Token, Tokens, java_text};
-use crate::mapping::{DataUse, Kind, Mapping, TIMESTAMP, truth};
+use crate::mapping::{DataUse, Kind, Mapping, truth};
 use crate::query::{Context, MultiValueMode, check_nested};
 use crate::score::score_json;
 use crate::script::Script;
@@ -333,36 +333,36 @@ impl SortSpec {
         let shown = match self.field.as_str() {
             own @ ("_score" | "_doc") => format!("<{}>", own.trim_start_matches('_')),
             field => {
-                let (name, source) = self.source(mapping.field(field).map(|field| field.field_type.kind));
-                format!("<custom:\"{name}\": org.elasticsearch.{source}@1>")
+                let mapped = mapping.field(field).map(|field| field.field_type.kind);
+                let (name, kind) = match (mapped, &self.unmapped) {
+                    (None, _) if METADATA.contains(&field) => (field.to_owned(), None),
+                    (None, Some(name)) => (format!("__anonymous_{name}"), Kind::named(name)),
+                    (None, None) => ("__anonymous_long".to_owned(), Some(Kind::Long)),
+                    (mapped, _) => (field.to_owned(), mapped),
+                };
+                format!("<custom:\"{name}\": org.elasticsearch.{}@1>", self.source(kind))
             }
         };
         let is_reversed = self.descending != (self.field == "_score");
         shown + if is_reversed { "!" } else { "" }
     }
 
-    /// Name of the criterion and its source of values in Elasticsearch.
-    fn source(&self, kind: Option<Kind>) -> (&str, String) {
+    /// Class of the source of the values in Elasticsearch. `kind` is that of the field.
+    fn source(&self, kind: Option<Kind>) -> String {
         let of_numbers = |numbers| format!("index.fielddata.fieldcomparator.{numbers}ValuesComparatorSource");
-        let field = self.field.as_str();
         match kind {
-            _ if self.geo.is_some() => (field, "search.sort.GeoDistanceSortParser$1".to_owned()),
-            _ if self.script.is_some() => (field, of_numbers("Double")),
-            Some(Kind::Float) => (field, of_numbers("Float")),
-            Some(Kind::Double) => (field, of_numbers("Double")),
-            Some(kind) if kind.is_numeric() => (field, of_numbers("Long")),
-            None if field == TIMESTAMP => (field, of_numbers("Long")),
-            None if !METADATA.contains(&field) => ("__anonymous_long", of_numbers("Long")),
-            _ => (
-                field,
-                "index.fielddata.fieldcomparator.BytesRefFieldComparatorSource".to_owned(),
-            ),
+            _ if self.geo.is_some() => "search.sort.GeoDistanceSortParser$1".to_owned(),
+            _ if self.script.is_some() => of_numbers("Double"),
+            Some(Kind::Float) => of_numbers("Float"),
+            Some(Kind::Double) => of_numbers("Double"),
+            Some(kind) if kind.is_numeric() => of_numbers("Long"),
+            _ => "index.fielddata.fieldcomparator.BytesRefFieldComparatorSource".to_owned(),
         }
     }
 }
 
 /// Metadata fields that hits can be sorted by.
-const METADATA: [&str; 6] = ["_type", "_uid", "_id", "_index", "_routing", TIMESTAMP];
+const METADATA: [&str; 7] = ["_type", "_uid", "_id", "_index", "_routing", "_parent", "_field_names"];
 
 /// Checks that the fields are mapped and the nested paths are nested objects.
 pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {

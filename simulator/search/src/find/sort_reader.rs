@@ -10,7 +10,7 @@ use crate::find::geo_sort::GeoSort;
 use crate::find::sort::{Missing, SortSpec, SortValue, unmapped};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
-use crate::mapping::{FieldType, Kind, Mapping, ROUTING, TIMESTAMP, TYPE, UID, sortable, unsortable};
+use crate::mapping::{FieldType, Kind, Mapping, TYPE, UID, own_terms, sortable, unsortable};
 use crate::query::MultiValueMode;
 use crate::score::Scorer;
 use crate::script::SegmentScript;
@@ -198,21 +198,18 @@ fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -
     }
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
-        "_type" => return Ok(Reader::Terms(view.segment.ordinals(TYPE)?, SortValue::Text(None))),
-        "_uid" => return Ok(Reader::Terms(view.segment.ordinals(UID)?, SortValue::Text(None))),
-        "_routing" => {
-            return Ok(Reader::Terms(
-                view.segment.ordinals(ROUTING)?,
-                absent(spec, Kind::String),
-            ));
-        }
         "_index" => return Ok(Reader::Constant(SortValue::Text(Some(index.to_owned())))),
-        // `_id` is not indexed, and `_timestamp` only if the mapping enables it.
-        "_id" => return Ok(Reader::Constant(absent(spec, Kind::String))),
-        TIMESTAMP if mapping.exact_field(TIMESTAMP).is_none() => {
-            return Ok(Reader::Constant(absent(spec, Kind::Long)));
+        // These are not indexed.
+        "_id" | "_parent" => return Ok(Reader::Constant(absent(spec, Kind::String))),
+        name => {
+            if let Some(ordinal) = own_terms(name) {
+                let missing = match ordinal {
+                    TYPE | UID => SortValue::Text(None),
+                    _ => absent(spec, Kind::String),
+                };
+                return Ok(Reader::Terms(view.segment.ordinals(ordinal)?, missing));
+            }
         }
-        _ => {}
     }
     let Some(field) = mapping.field(&spec.field) else {
         return Ok(Reader::Constant(absent(spec, unmapped(spec)?)));

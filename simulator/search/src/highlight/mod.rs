@@ -147,7 +147,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
             let Some(field) = mapping.field(&name) else {
                 continue;
             };
-            if is_pattern && field.field_type.kind != Kind::String {
+            if is_pattern && !matches!(field.field_type.kind, Kind::String | Kind::Boolean) {
                 continue;
             }
             let highlighter = Highlighter::of(settings.highlighter.as_deref(), field)?;
@@ -256,7 +256,8 @@ fn of_field(
                 fragments.truncate(limit.max(1));
             }
             let mut texts: Vec<String> = fragments.into_iter().map(|(_, text)| text).collect();
-            if texts.is_empty() && settings.no_match_size > 0 {
+            // A number has no words at which a fragment could end.
+            if texts.is_empty() && settings.no_match_size > 0 && !field.field_type.kind.is_numeric() {
                 let first = values.first();
                 texts.extend(first.and_then(|text| plain::beginning(text, analyzer, settings.no_match_size)));
             }

@@ -16,9 +16,9 @@ use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::Encoded;
-use crate::index::mismatch::{boosted_value, check_base64, is_plain, strict, unmappable_integer, unparsed};
+use crate::index::mismatch::{boosted_value, is_plain, strict, unmappable_integer, unparsed};
 use crate::index::numbers::check_value;
-use crate::json::{is_oversized_integer, java_text, literal};
+use crate::json::{BODY, binary, is_oversized_integer, java_text, literal};
 use crate::mapping::{
     Dynamic, FIELD_NAMES, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP, TTL, Times,
     TypeMapping, Unmapped, guess, object_of_template,
@@ -277,7 +277,8 @@ impl<'a> DocumentParser<'a> {
                 if !field.field_type.store || value.is_null() {
                     return Ok(());
                 }
-                check_base64(value).map_err(|error| unparsed(&dotted(path), error))
+                let read = binary(value, BODY).map(drop);
+                read.map_err(|error| unparsed(&dotted(path), error))
             }
             (Value::Object(object), Some(Node::Field(field))) => match boosted_value(&field.field_type, object) {
                 Ok((value, boost)) => {

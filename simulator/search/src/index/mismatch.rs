@@ -44,47 +44,6 @@ pub(super) fn check_boost(field: &FieldType, boost: Option<f32>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the value of a stored binary field is base64.
-pub(super) fn check_base64(value: &Value) -> Result<()> {
-    use base64::Engine;
-    let reason = match value {
-        Value::String(text) => match base64::engine::general_purpose::STANDARD.decode(text) {
-            Ok(_) => return Ok(()),
-            Err(_) => format!(
-                "Failed to decode VALUE_STRING as base64 (MIME-NO-LINEFEEDS): {}",
-                illegal_base64(text)
-            ),
-        },
-        other => {
-            let token = match other {
-                Value::Bool(true) => "VALUE_TRUE",
-                Value::Bool(false) => "VALUE_FALSE",
-                Value::Number(number) if number.is_f64() => "VALUE_NUMBER_FLOAT",
-                Value::Number(_) => "VALUE_NUMBER_INT",
-                _ => "START_OBJECT",
-            };
-            format!("Current token ({token}) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary")
-        }
-    };
-    Err(unreadable(&reason, BODY))
-}
-
-/// Describes the first character of a text that base64 cannot have. The closing quote follows the text.
-fn illegal_base64(text: &str) -> String {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-    let found = text.chars().enumerate().find(|(_, c)| !is_part(*c));
-    let (at, wrong) = found.unwrap_or((text.len(), '"'));
-    let code = u32::from(wrong);
-    match wrong {
-        ' ' => format!(
-            "Illegal white space character (code 0x{code:x}) as character #{} of 4-char base64 unit: can only used \
-             between units",
-            at % 4 + 1
-        ),
-        _ => format!("Illegal character '{wrong}' (code 0x{code:x}) in base64 content"),
-    }
-}
-
 /// Returns the error for a field whose value cannot be parsed.
 pub(super) fn unparsed(field: &str, cause: SearchError) -> SearchError {
     SearchError::mapping(format!("failed to parse [{field}]")).caused_by(cause)

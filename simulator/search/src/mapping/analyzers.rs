@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::metadata::all_field;
-use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping, is_on};
+use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping, is_on, own_fields};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::java_text;
@@ -61,7 +61,7 @@ impl Field {
     fn query_analyzers<'a>(&'a self, default: Option<&'a Analyzer>) -> [&'a Analyzer; 2] {
         let kind = &self.field_type;
         let [_, search, quote] = kind.analyzer_names();
-        let default = default.filter(|_| kind.kind == Kind::String && kind.indexing == Indexing::Analyzed);
+        let default = default.filter(|_| kind.kind == Kind::String && kind.indexing != Indexing::NotAnalyzed);
         [
             default.filter(|_| search.is_none()).unwrap_or(&self.search_analyzer),
             default.filter(|_| quote.is_none()).unwrap_or(&self.quote_analyzer),
@@ -214,6 +214,9 @@ impl Mapping {
     /// Returns the analyzers of texts and of quoted texts in queries of a field, by its name. Default: those of the
     /// index.
     pub(crate) fn query_analyzers(&self, name: &str) -> [&Analyzer; 2] {
+        if let Some(own) = own_fields::analyzer(name).filter(|_| !self.types.is_empty()) {
+            return [own, own];
+        }
         let Some(field) = self.field(name) else {
             let [_, search, quote] = &self.default_analyzers;
             return [search, quote];
@@ -242,7 +245,7 @@ impl Mapping {
                 let unknown = format!("Can't find default or mapped analyzer with name [{own}]");
                 Analyzer::configured(own, self.analysis()).map_err(|_| SearchError::illegal(unknown))
             }
-            (Indexing::Analyzed, Kind::String) | (_, Kind::TokenCount) => {
+            (Indexing::Analyzed | Indexing::No, Kind::String) | (_, Kind::TokenCount) => {
                 name.map_or_else(|| Ok(default.clone()), |name| self.field_analyzer(name, full_name))
             }
             _ => match name {

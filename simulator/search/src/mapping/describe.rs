@@ -135,6 +135,7 @@ impl FieldType {
         let own = self.search_analyzer.as_deref().or(self.analyzer.as_deref());
         match self.indexing {
             Indexing::Analyzed => own.unwrap_or("default").to_owned(),
+            Indexing::No if self.kind == Kind::String => own.unwrap_or("default").to_owned(),
             _ => "_keyword".to_owned(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: `IndexFieldDataService` of Elasticsearch 1.5 and the classes of its package `fielddata.plain`.
 
-use super::{FieldType, Indexing, Kind, Mapping, TIMESTAMP};
+use super::{FieldType, Indexing, Kind, Mapping};
 use crate::error::{Result, SearchError};
 
 /// Package of the classes.
@@ -96,10 +96,7 @@ impl Mapping {
             "_source" => Some(FieldData::None),
             "_version" => Some(FieldData::Numbers),
             "_id" | "_type" | "_uid" | "_all" | "_routing" | "_field_names" => Some(FieldData::PagedBytes),
-            _ => match self.field(name) {
-                Some(field) => Some(field.field_type.field_data()),
-                None => (name == TIMESTAMP).then_some(FieldData::PackedArray),
-            },
+            _ => Some(self.field(name)?.field_type.field_data()),
         }
     }
 }

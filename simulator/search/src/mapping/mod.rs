@@ -21,6 +21,7 @@ mod field_data;
 mod flags;
 mod kind;
 mod metadata;
+mod own_fields;
 mod paths;
 mod point_fields;
 mod saved;
@@ -53,6 +54,7 @@ pub(crate) use field_data::{DataUse, FieldData};
 use flags::is_on;
 pub(crate) use flags::truth;
 pub(crate) use kind::Kind;
+pub(crate) use own_fields::{lucene_text as own_lucene_text, terms as own_terms};
 pub(crate) use paths::Extracted;
 pub(crate) use point_fields::geohash_levels;
 pub(crate) use term_filter::TermFilter;
@@ -174,7 +176,8 @@ impl Mapping {
         if let Some((type_name, rest)) = self.named_type(name) {
             return self.field_of(type_name, rest);
         }
-        self.fields.get(self.full_name(name))
+        let own = || own_fields::numbers(name).filter(|_| !self.types.is_empty());
+        self.fields.get(self.full_name(name)).or_else(own)
     }
 
     /// Returns a field by its full name.

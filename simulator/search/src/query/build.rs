@@ -353,7 +353,7 @@ impl Builder<'_> {
         analyzed
     }
 
-    fn text(&self, name: &str, text: &str, quoted: bool, slop: u32) -> Result<Option<Query>> {
+    fn text(&self, name: &str, text: &str, quoted: bool, slop: i32) -> Result<Option<Query>> {
         match name {
             "_exists_" => return Ok(Some(self.context.exists(text).constant())),
             "_missing_" => return Ok(Some(self.context.missing(text).constant())),

@@ -4,11 +4,10 @@
 //!
 //! Source: the query parsers of Elasticsearch 1.5.
 
-use base64::Engine;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{Token, Tokens};
+use crate::json::{self, Token, Tokens};
 use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
@@ -57,7 +56,7 @@ fn query(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<O
         "top_children" | "topChildren" => named(context, has_child(context, tokens, "top_children", "query")?),
         "has_parent" | "hasParent" => named(context, has_parent(context, tokens, "query")?),
         "function_score" | "functionScore" => function_score(context, tokens)?,
-        "wrapper" => whole(tokens, |object| context.parse_query(&unwrap(context, object)?))?,
+        "wrapper" => whole(tokens, |object| context.parse_query(&unwrap(context, object, "query")?))?,
         "template" => whole(tokens, |object| context.parse_query(&templated(context, object)?))?,
         _ => match span(context, name, tokens)? {
             Some(query) => query,
@@ -256,17 +255,16 @@ fn templated(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value
     Ok(query)
 }
 
-/// Decodes the body of a `wrapper`: base64, or plain text.
-pub(super) fn unwrap(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value> {
-    let text = ["query", "filter"]
+/// Decodes the body of a `wrapper`, which is base64. `kind` is `query` or `filter`.
+pub(super) fn unwrap(context: &Context<'_>, object: &Map<String, Value>, kind: &str) -> Result<Value> {
+    let malformed = || parsing_error(context, &format!("[wrapper] {kind} malformed"));
+    let (_, value) = object
         .iter()
-        .find_map(|key| object.get(*key))
-        .and_then(Value::as_str)
-        .ok_or_else(|| parsing_error(context, "[wrapper] query malformed"))?;
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(text)
-        .unwrap_or_else(|_| text.as_bytes().to_vec());
-    crate::json::object(&bytes).map(Value::Object)
+        .next()
+        .filter(|(name, _)| *name == kind)
+        .ok_or_else(malformed)?;
+    let bytes = json::binary(value, json::PART).map_err(|error| context.unparsed(error))?;
+    json::object(&bytes).map(Value::Object)
 }
 
 /// Parses `indices`: one query for the named indices, another one for the others.

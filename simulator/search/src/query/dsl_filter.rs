@@ -52,7 +52,9 @@ fn filter(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<
         "query" => return Ok(context.query_at(tokens)?.map(|query| wrapper(query, Caching::Uncached))),
         "fquery" => return fquery(context, tokens),
         "indices" => return indices(context, tokens),
-        "wrapper" => whole(tokens, |object| context.parse_filter(&unwrap(context, object)?))?,
+        "wrapper" => whole(tokens, |object| {
+            context.parse_filter(&unwrap(context, object, "filter")?)
+        })?,
         "geo_distance" | "geo_distance_range" | "geo_bounding_box" | "geo_bbox" | "geo_polygon" => {
             whole(tokens, |object| {
                 let filter = geo(context, name, object)?.filter(FilterClass::Plain, Caching::of(object, false));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::error::{Result, SearchError};
 use crate::find::extract;
 use crate::json::{Token, Tokens};
-use crate::mapping::Kind;
+use crate::mapping::{Kind, own_lucene_text};
 use crate::query::dsl_leaf::{Limits, read_ids, types_of, values_of};
 use crate::query::dsl_parts::{parsing_error, text_of, with_flags};
 use crate::query::reader::{CACHING, Form, Refused, Setting, Settings, value_of};
@@ -93,7 +93,7 @@ fn range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let kind = context.mapped(field).map(|field| field.field_type.kind);
     let execution = settings.text("execution");
     let reason = match execution.as_deref() {
-        Some("fielddata") if kind.is_some_and(|kind| !kind.is_numeric()) => {
+        Some("fielddata") if is_text(context, field) => {
             Some(format!("[range] filter field [{field}] is not a numeric type"))
         }
         None | Some("index" | "fielddata") => None,
@@ -112,6 +112,14 @@ fn range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     Ok(settings.named(context, filter))
 }
 
+/// Returns whether a field is mapped, but is none of numbers.
+fn is_text(context: &Context<'_>, field: &str) -> bool {
+    match context.mapped(field) {
+        Some(mapped) => !mapped.field_type.kind.is_numeric(),
+        None => own_lucene_text(field).is_some(),
+    }
+}
+
 /// Returns whether a date has `now` without rounding.
 fn is_now_unrounded(date: &str) -> bool {
     let math = date.split_once("now").map(|(_, math)| math);
@@ -127,14 +135,15 @@ fn numeric_range(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query
     let (settings, found) = read_limits(context, tokens, &form)?;
     let (field, limits) = found.ok_or_else(SearchError::null_pointer)?;
     let unusable = match context.mapped(field) {
+        _ if is_text(context, field) => Some(format!("Field [{field}] is not a numeric type")),
         None => Some(format!("failed to find mapping for field [{field}]")),
-        Some(mapped) if !mapped.field_type.kind.is_numeric() => Some(format!("Field [{field}] is not a numeric type")),
         Some(_) => None,
     };
     if let Some(reason) = unusable {
         return Err(parsing_error(context, &reason));
     }
     let filter = limits
+        .with_texts()
         .query(context, field)?
         .filter(FilterClass::Plain, settings.caching(false));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
@@ -155,8 +164,22 @@ fn prefix_filter(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query
         _ => Ok(false),
     })?;
     let (field, text) = found.ok_or_else(|| parsing_error(context, "No value specified for prefix filter"))?;
-    let filter = prefix(context, field, text, None)?.filter(FilterClass::Prefix, settings.caching(true));
+    let query = prefix(context, field, text, None)?;
+    let filter = pattern_filter(query, FilterClass::Prefix, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
+}
+
+/// Converts the query for a pattern to a filter of a class. Ids have a pattern for each of several types.
+fn pattern_filter(query: Query, class: FilterClass, caching: Caching) -> Query {
+    match query.kind {
+        QueryKind::Bool { clauses, .. } => {
+            let patterns = clauses.into_iter().map(|(_, own)| own.filter(class, Caching::Uncached));
+            let patterns: Vec<Query> = patterns.collect();
+            let count = patterns.len();
+            Query::any(patterns).filter(FilterClass::Boolean(count), caching)
+        }
+        _ => query.filter(class, caching),
+    }
 }
 
 fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
@@ -192,7 +215,7 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         let pattern = with_flags(&text, own.get("flags"))?;
         Ok(Matcher::Regexp { pattern, text })
     })?;
-    let filter = query.filter(FilterClass::Regexp, settings.caching(true));
+    let filter = pattern_filter(query, FilterClass::Regexp, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
 }
 

@@ -8,7 +8,7 @@ use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
 use crate::json::{self, PART, Token, Tokens, boolean_token, not_numeric, token_of};
-use crate::mapping::{DataUse, Kind};
+use crate::mapping::{DataUse, Kind, own_lucene_text};
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::function::Decay;
 use crate::query::reader::{Form, Setting, float_of};
@@ -194,7 +194,15 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             }
             let seed = match value.get("seed") {
                 Some(Value::String(text)) => java_hash(text),
-                Some(seed) => seed_of(seed.as_i64().unwrap_or_default()),
+                Some(Value::Number(number)) if number.is_f64() => {
+                    let reason = "random_score seed must be an int, long or string, not 'VALUE_NUMBER'";
+                    return Err(parsing_error(context, reason));
+                }
+                Some(Value::Bool(_)) => {
+                    let reason = "random_score seed must be an int/long or string, not 'VALUE_BOOLEAN'";
+                    return Err(parsing_error(context, reason));
+                }
+                Some(seed) => seed_of(seed.as_i64().filter(|seed| *seed != NO_SEED).unwrap_or(context.now)),
                 None => seed_of(context.now),
             };
             // The shard number is mixed in later, when the query is weighed.
@@ -224,13 +232,13 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             let name = only("field")
                 .map(text_of)
                 .ok_or_else(|| parsing_error(context, "[field_value_factor] required field 'field' missing"))?;
+            if let Some(data) = context.mapping.field_data(&name) {
+                data.cast(&name, DataUse::Numbers)?;
+            }
             let field = context.analyzed(&name).ok_or_else(|| {
                 let reason = format!("Unable to find a field mapper for field [{name}]");
                 SearchError::new(500, "ElasticsearchException", reason)
             })?;
-            if let Some(data) = context.mapping.field_data(&name) {
-                data.cast(&name, DataUse::Numbers)?;
-            }
             let modifier = only("modifier")
                 .filter(|modifier| !modifier.is_null())
                 .map_or_else(|| "none".to_owned(), text_of);
@@ -251,6 +259,9 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
         }
     }
 }
+
+/// The seed that stands for none.
+const NO_SEED: i64 = -1;
 
 /// Converts an integer to a seed: itself, or Java's `Long.hashCode` if it does not fit.
 fn seed_of(number: i64) -> u32 {
@@ -286,22 +297,21 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
         }
     }
     let (name, settings) = found.ok_or_else(|| SearchError::parse("Malformed score function score parameters."))?;
-    let field = context
-        .mapped(name)
-        .ok_or_else(|| parsing_error(context, &format!("Unknown field [{name}]")))?;
+    let not_numeric = |lucene_text: &str| {
+        let reason = format!("Field {name} is of type {lucene_text}, but only numeric types are supported.");
+        parsing_error(context, &reason)
+    };
+    let field = context.mapped(name).ok_or_else(|| match own_lucene_text(name) {
+        Some(text) => not_numeric(text),
+        None => parsing_error(context, &format!("Unknown field [{name}]")),
+    })?;
     if let Some(key) = settings.keys().find(|key| !DECAY_SETTINGS.contains(&key.as_str())) {
         return Err(SearchError::parse(format!("Parameter {key} not supported!")));
     }
     let kind = field.field_type.kind;
     let (dates, is_point) = (kind == Kind::Date, kind == Kind::GeoPoint);
     if !kind.is_numeric() && !is_point {
-        return Err(parsing_error(
-            context,
-            &format!(
-                "Field {name} is of type {}, but only numeric types are supported.",
-                field.field_type.lucene_text()
-            ),
-        ));
+        return Err(not_numeric(&field.field_type.lucene_text()));
     }
     let length = |key: &str| -> Result<Option<f64>> {
         settings

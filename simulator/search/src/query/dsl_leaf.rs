@@ -10,13 +10,12 @@ use crate::json::{Token, Tokens};
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, minimum, parsing_error, rewrite_of, text_for, text_of, with_boost,
-    with_flags,
+    auto_edits, check_fuzziness, fuzzy_limits, minimum, parsing_error, rewrite_of, text_of, with_boost, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
 use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{date_range, ids_of_types, number_term, rewritten, term, term_text};
+use crate::query::value::{ids_of_types, number_range, number_term, rewritten, term, term_text};
 use crate::query::{Context, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
@@ -100,11 +99,7 @@ pub(super) fn read_ids(
 }
 
 /// Parses a multi-term query, and returns its field. `None`: `name` is not one.
-pub(super) fn multi_term<'a>(
-    context: &Context<'_>,
-    name: &str,
-    tokens: &mut Tokens<'a>,
-) -> Result<Option<(&'a str, Query)>> {
+fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) -> Result<Option<(&'a str, Query)>> {
     const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
     const REWRITE: (&[&str], Setting) = (&["rewrite"], Setting::Nullable);
     const NAME: (&[&str], Setting) = (&["_name"], Setting::Nullable);
@@ -337,6 +332,14 @@ impl Limits {
         Ok(limits)
     }
 
+    /// Takes numbers for their texts.
+    pub(super) fn with_texts(mut self) -> Limits {
+        for bound in [&mut self.lower, &mut self.upper].into_iter().flatten() {
+            *bound = text_of(bound).into();
+        }
+        self
+    }
+
     /// Whether a bound is `now` without rounding.
     pub(super) fn has(&self, is_found: impl Fn(&str) -> bool) -> bool {
         let bounds = [&self.lower, &self.upper].into_iter().flatten();
@@ -363,18 +366,19 @@ impl Limits {
                 let value = value.as_ref().filter(|value| **value != "*");
                 value.map(|value| (value, !is_excluded))
             });
-        if let Some(mapped) = mapped.filter(|_| is_date) {
+        if let Some(mapped) = mapped.filter(|mapped| mapped.field_type.kind.is_numeric()) {
             let format = self.format.as_ref().unwrap_or(&mapped.field_type.format);
             // Only queries round an excluded lower end up.
             let above = if self.is_filter { Fill::Floor } else { Fill::Ceiling };
-            let range = date_range(mapped, lower, upper, above, |text, fill| {
-                parse_math(text, format, context.now, context.upper_fill(fill), offset)
+            let range = number_range(mapped, lower, upper, above, |text, fill| match is_date {
+                true => parse_math(text, format, context.now, context.upper_fill(fill), offset),
+                false => mapped.field_type.encode_text(text),
             })?;
             let field = QueryField::of_terms(mapped);
             let query = QueryKind::Range { field, range };
             return Ok(self.named(context, query.into()));
         }
-        let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_for(mapped, value), included));
+        let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_of(value), included));
         let (lower, upper) = (text(lower), text(upper));
         Ok(self.named(context, range(context, field, lower, upper, offset)?))
     }

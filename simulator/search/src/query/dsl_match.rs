@@ -12,7 +12,7 @@ use crate::query::dsl_parts::{
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
-use crate::query::text::{Style, analyzed};
+use crate::query::text::{Style, analyzed, slop_of};
 use crate::query::value::exact_value;
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 use crate::ties::in_hash_order;
@@ -25,7 +25,7 @@ struct MatchSettings {
     kind: MatchType,
     operator: Operator,
     analyzer: Option<Analyzer>,
-    slop: u32,
+    slop: i32,
     boost: f32,
     fuzziness: Option<String>,
     prefix_length: i64,
@@ -96,7 +96,7 @@ impl MatchSettings {
             kind,
             operator,
             analyzer,
-            slop: u32::try_from(settings.count("slop").unwrap_or(0)).unwrap_or(u32::MAX),
+            slop: settings.int("slop").map_or(0, slop_of),
             boost: settings.boost(),
             fuzziness,
             prefix_length: settings.int("prefix_length").unwrap_or(0),
@@ -380,13 +380,19 @@ impl MatchSettings {
     fn cross_fields(&self, context: &Context<'_>, fields: &[(String, f32)], tie: f32) -> Result<Option<Query>> {
         /// Names of fields, with their boosts.
         type Members = Vec<(String, f32)>;
-        let mut groups: Vec<(Option<String>, Members)> = Vec::new();
+        // By analyzer. A field that is named with its type has the analyzer of the type.
+        type Key<'k> = Option<(String, Option<&'k str>)>;
+        let mut groups: Vec<(Key<'_>, Members)> = Vec::new();
         for (name, boost) in fields {
             // A number has an analyzer of its own.
             let field = context.mapped(name).filter(|field| !field.field_type.kind.is_numeric());
             let analyzer = field.map(|field| match self.analyzer {
-                Some(_) => String::new(),
-                None => field.field_type.search_analyzer_name(),
+                Some(_) => (String::new(), None),
+                None => {
+                    let own = field.field_type.search_analyzer_name();
+                    let named_type = context.mapping.named_type(name).map(|(type_name, _)| type_name);
+                    (own, named_type)
+                }
             });
             let mut known = groups.iter_mut().filter(|(own, _)| own.is_some());
             match known.find(|(own, _)| *own == analyzer) {

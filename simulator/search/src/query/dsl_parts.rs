@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::error::{Result, SearchError};
 use crate::json::{number_of, typed_number};
-use crate::mapping::{Field, Kind};
 use crate::query::{Context, Occur, Query, QueryKind, Rewrite};
 
 /// Returns a `QueryParsingException` with the name of the index.
@@ -176,16 +175,6 @@ pub(super) fn with_flags(pattern: &str, flags: Option<&Value>) -> Result<String>
 /// Converts a value to text.
 pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Converts a value to the text that a field parses. For an integer field, numbers are truncated.
-pub(super) fn text_for(field: Option<&Field>, value: &Value) -> String {
-    let kind = field.map(|field| field.field_type.kind);
-    let is_whole = kind.is_some_and(|kind| kind.is_numeric() && !kind.is_floating() && kind != Kind::Ip);
-    match value.as_f64().filter(|_| is_whole && value.is_f64()) {
-        Some(number) => (number as i64).to_string(),
-        None => text_of(value),
-    }
 }
 
 /// Number of edits that a fuzziness allows for a term.

@@ -85,11 +85,7 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
             let fields = settings
                 .get("fields")
                 .map_or_else(|| vec![context.mapping.default_field().to_owned()], names);
-            if fields.is_empty() {
-                let reason = "fuzzy_like_this requires 'fields' to be non-empty";
-                return Err(parsing_error(context, reason));
-            }
-            let query = fuzzy_like_this(context, &fields, &settings)?;
+            let query = fuzzy_like_this(context, fields, &settings)?;
             settings.named(context, query)
         }
         "fuzzy_like_this_field" | "fuzzyLikeThisField" | "flt_field" => {
@@ -97,7 +93,7 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
             tokens.advance();
             let settings = fuzzy("[flt_field] query").read(context, tokens)?;
             tokens.advance();
-            let query = fuzzy_like_this(context, &[field.to_owned()], &settings)?;
+            let query = fuzzy_like_this(context, vec![field.to_owned()], &settings)?;
             settings.named(context, query)
         }
         _ => return Ok(None),
@@ -128,12 +124,17 @@ fn analyzer(context: &Context<'_>, field: &str, settings: &Settings) -> Analyzer
 }
 
 /// Parses `fuzzy_like_this`: matches terms similar to those of a text.
-fn fuzzy_like_this(context: &Context<'_>, fields: &[String], settings: &Settings) -> Result<Query> {
+fn fuzzy_like_this(context: &Context<'_>, mut fields: Vec<String>, settings: &Settings) -> Result<Query> {
     let text = settings
         .text("like_text")
         .ok_or_else(|| parsing_error(context, "fuzzy_like_this requires 'like_text' to be specified"))?;
+    if fields.is_empty() {
+        let reason = "fuzzy_like_this requires 'fields' to be non-empty";
+        return Err(parsing_error(context, reason));
+    }
+    retain_texts(context, &mut fields, settings)?;
     let mut texts = Vec::new();
-    for field in fields {
+    for field in &fields {
         let analyzer = analyzer(context, field, settings);
         for (_, term) in analyzer.terms(&text) {
             if !texts
@@ -163,6 +164,26 @@ fn fuzzy_like_this(context: &Context<'_>, fields: &[String], settings: &Settings
         ignore_frequency: settings.flag("ignore_tf").unwrap_or(false),
     }))
     .boosted(settings.boost()))
+}
+
+/// Removes the fields of numbers, which cannot be compared with texts.
+///
+/// # Errors
+/// A field of numbers, unless the query ignores them.
+fn retain_texts(context: &Context<'_>, fields: &mut Vec<String>, settings: &Settings) -> Result<()> {
+    let is_text = |field: &String| {
+        let mapped = context.analyzed(field);
+        mapped.is_none_or(|field| !field.field_type.kind.is_numeric())
+    };
+    match fields.iter().find(|field| !is_text(field)) {
+        Some(field) if settings.flag("fail_on_unsupported_field").unwrap_or(true) => Err(SearchError::illegal(
+            format!("more_like_this doesn't support binary/numeric fields: [{field}]"),
+        )),
+        _ => {
+            fields.retain(is_text);
+            Ok(())
+        }
+    }
 }
 
 /// A document that `more_like_this` compares with.
@@ -242,18 +263,7 @@ fn more_like_this(
             "more_like_this requires 'fields' to be non-empty",
         ));
     }
-    let is_text = |field: &String| {
-        let mapped = context.analyzed(field);
-        mapped.is_none_or(|field| !field.field_type.kind.is_numeric())
-    };
-    if let Some(field) = fields.iter().find(|field| !is_text(field))
-        && settings.flag("fail_on_unsupported_field").unwrap_or(true)
-    {
-        return Err(SearchError::illegal(format!(
-            "more_like_this doesn't support binary/numeric fields: [{field}]"
-        )));
-    }
-    fields.retain(is_text);
+    retain_texts(context, &mut fields, settings)?;
     if fields.is_empty() {
         return Ok(QueryKind::Nothing.into());
     }
@@ -408,6 +418,14 @@ fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let minimum_rare = wanted("low_freq").or_else(|| settings.get("minimum_should_match").cloned());
     let minimum_frequent = wanted("high_freq");
     let analyzer = settings.analyzer(context, "common")?;
+    let is_number = context
+        .mapped(name)
+        .is_some_and(|field| field.field_type.kind.is_numeric());
+    if analyzer.is_none() && is_number {
+        return Err(SearchError::argument(
+            "NumericTokenStream does not support CharTermAttribute.",
+        ));
+    }
     let terms: Vec<String> = analyzer
         .unwrap_or_else(|| context.search_analyzer(name))
         .terms(&text)

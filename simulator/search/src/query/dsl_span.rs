@@ -4,10 +4,9 @@
 
 use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
-use crate::query::dsl_leaf::multi_term;
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings};
-use crate::query::text::exact;
+use crate::query::value::{number_term, term_text};
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
 const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
@@ -83,13 +82,11 @@ fn term(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     // Elasticsearch takes it for a `term` query here.
     let missing = || parsing_error(context, "No value specified for term query");
     let text = settings.get("value").map(text_of).ok_or_else(missing)?;
-    if let Some(mapped) = context.mapped(field) {
-        // A field of numbers refuses a text that is none.
-        exact(context, mapped, &text)?;
-    }
+    // A field of numbers refuses a text that is none.
+    number_term(context, context.mapped(field), &text)?;
     let span = SpanQuery::Term {
         field: context.field(field),
-        text,
+        text: term_text(context, field, text),
     };
     Ok(built(context, &settings, span))
 }
@@ -214,27 +211,14 @@ fn multi(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     if !matches!(tokens.advance(), Token::Name("match")) || !matches!(tokens.advance(), Token::Object) {
         return Err(no_match());
     }
-    let Token::Name(name) = tokens.advance() else {
-        return Err(parsing_error(
-            context,
-            "[_na] query malformed, no field after start_object",
-        ));
-    };
-    if !matches!(tokens.advance(), Token::Object) {
-        return Err(no_match());
-    }
-    let found = multi_term(context, name, tokens)?;
-    // The ends of the query and of its setting.
-    tokens.advance();
+    let found = context.query_at(tokens)?;
+    // The end of the setting.
     tokens.advance();
     match found {
-        Some((
-            _,
-            Query {
-                kind: QueryKind::MultiTerm { field, matcher },
-                boost,
-            },
-        )) => Ok(QueryKind::Span(SpanQuery::MultiTerm { field, matcher, boost }).into()),
+        Some(Query {
+            kind: QueryKind::MultiTerm { field, matcher },
+            boost,
+        }) => Ok(QueryKind::Span(SpanQuery::MultiTerm { field, matcher, boost }).into()),
         _ => Err(malformed("[match] must be of type multi term query")),
     }
 }

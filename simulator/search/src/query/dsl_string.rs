@@ -11,6 +11,7 @@ use crate::query::dsl_match::{field_boosts, fields_of};
 use crate::query::dsl_parts::{check_minimum, parsing_error, rewrite_of, with_boost, with_minimum};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::simple::{self, Flags, SimpleSettings};
+use crate::query::text::slop_of;
 use crate::query::{Context, Operator, Query, QueryKind, StringSettings, parse_string};
 
 /// Returns the default operator of a query string.
@@ -153,8 +154,8 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     ] {
         *flag = settings.flag(key).unwrap_or(*flag);
     }
-    if let Some(slop) = settings.count("phrase_slop") {
-        parsed.phrase_slop = u32::try_from(slop).unwrap_or(u32::MAX);
+    if let Some(slop) = settings.int("phrase_slop") {
+        parsed.phrase_slop = slop_of(slop);
     }
     if let Some(length) = settings.int("fuzzy_prefix_length") {
         parsed.fuzzy_prefix_length = length;

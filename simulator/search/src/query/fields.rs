@@ -287,13 +287,8 @@ impl<'a> Context<'a> {
 
     /// Analyzer of texts in queries of a field.
     pub(crate) fn search_analyzer(&self, name: &str) -> Analyzer {
-        match name {
-            "_routing" => Analyzer::keyword(),
-            _ => {
-                let [search, _] = self.mapping.query_analyzers(name);
-                search.clone()
-            }
-        }
+        let [search, _] = self.mapping.query_analyzers(name);
+        search.clone()
     }
 
     /// Analyzer of quoted texts in queries of a field.

@@ -49,6 +49,7 @@ fn class_label(class: FilterClass, query: &Query) -> String {
                 field,
                 matcher: Matcher::Regexp { text, .. },
             } => format!("{}:{text}", field.name),
+            QueryKind::IdPattern(Matcher::Regexp { text, .. }) => format!("_uid:{text}"),
             _ => bare(query),
         },
         FilterClass::Boolean(count) => {

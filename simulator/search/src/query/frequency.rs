@@ -204,7 +204,7 @@ impl FrequencyQuery {
                     variants.extend(
                         near.into_iter()
                             .take(MAX_VARIANTS)
-                            .map(|near| (near.boost * near.boost * idf(freq, view.max_doc()), at, near.text)),
+                            .map(|near| (near.boost * near.boost * idf(freq, view.live_docs()), at, near.text)),
                     );
                 }
                 variants.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -173,12 +173,14 @@ impl FunctionSettings {
         if values.is_empty() {
             return 1.0;
         }
+        let weights: f64 = values.iter().map(|(_, weight)| f64::from(*weight)).sum();
         match self.score_mode.as_str() {
+            "sum" | "avg" if weights == 0.0 => 1.0,
             "first" => all().next().unwrap_or(1.0),
             "max" => all().fold(f64::NEG_INFINITY, f64::max),
             "min" => all().fold(f64::INFINITY, f64::min),
             "sum" => all().sum(),
-            "avg" => all().sum::<f64>() / values.iter().map(|(_, weight)| f64::from(*weight)).sum::<f64>(),
+            "avg" => all().sum::<f64>() / weights,
             _ => all().product(),
         }
     }

@@ -79,7 +79,7 @@ pub(crate) fn label(query: &Query) -> String {
             let texts: BTreeSet<String> = texts.collect();
             texts.into_iter().collect::<Vec<_>>().join(" ")
         }
-        QueryKind::IdPattern { matcher, .. } => format!("_uid:{}", matcher_label(matcher)),
+        QueryKind::IdPattern(matcher) => format!("_uid:{}", matcher_label(matcher)),
         QueryKind::Blended { fields, text, .. } => {
             let terms: Vec<String> = fields.iter().map(|(field, _)| named(field, text)).collect();
             format!("blended(terms: [{}])", terms.join(", "))

@@ -228,12 +228,8 @@ pub(crate) enum QueryKind {
         types: Vec<String>,
         ids: Vec<String>,
     },
-    /// Documents whose ids match.
-    IdPattern {
-        matcher: Matcher,
-        /// Whether it is for the type and the id, as `_uid` has them.
-        with_type: bool,
-    },
+    /// Documents whose type and id match, as `_uid` has them.
+    IdPattern(Matcher),
     Bool {
         clauses: Vec<(Occur, Query)>,
         minimum_should_match: usize,

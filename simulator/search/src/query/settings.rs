@@ -47,7 +47,7 @@ pub(crate) struct StringSettings {
     pub(crate) lenient: bool,
     pub(crate) allow_leading_wildcard: bool,
     pub(crate) auto_generate_phrase_queries: bool,
-    pub(crate) phrase_slop: u32,
+    pub(crate) phrase_slop: i32,
     pub(crate) fuzzy_prefix_length: i64,
     pub(crate) fuzzy_max_expansions: i64,
     pub(crate) use_dis_max: bool,

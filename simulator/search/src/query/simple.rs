@@ -4,7 +4,7 @@
 
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
-use crate::query::text::{Style, analyzed};
+use crate::query::text::{Style, analyzed, slop_of};
 use crate::query::value::number_term;
 use crate::query::{Context, Matcher, Occur, Query, QueryKind};
 
@@ -203,7 +203,7 @@ impl Parser<'_> {
         if text.get(at) == Some(&'~') && self.has(Flags::NEAR) {
             (slop, at) = self.edits(text, at);
         }
-        let query = self.over_fields(|field| self.analyzed(field, &phrase, true, slop))?;
+        let query = self.over_fields(|field| self.analyzed(field, &phrase, true, slop_of(slop.into())))?;
         self.add(state, query);
         Ok(at)
     }
@@ -285,7 +285,7 @@ impl Parser<'_> {
         Ok(at)
     }
 
-    fn analyzed(&self, name: &str, text: &str, phrase: bool, slop: u32) -> Result<Option<Query>> {
+    fn analyzed(&self, name: &str, text: &str, phrase: bool, slop: i32) -> Result<Option<Query>> {
         if let Some(query) = number_term(self.context, self.context.analyzed(name), text)? {
             return Ok(Some(query));
         }

@@ -53,21 +53,38 @@ fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: 
 
 /// Builds the query for the terms of a field, or the ids, that match.
 pub(super) fn matching(context: &Context<'_>, name: &str, matcher: Matcher) -> Query {
-    id_pattern_query(name, &matcher).unwrap_or_else(|| {
+    id_pattern_query(context, name, &matcher).unwrap_or_else(|| {
         let field = context.field(name);
         QueryKind::MultiTerm { field, matcher }.into()
     })
 }
 
-/// Builds the query for ids that match. Returns `None` for other fields and for matchers that ids do not support.
-pub(super) fn id_pattern_query(name: &str, matcher: &Matcher) -> Option<Query> {
-    let with_type = name == "_uid";
-    let is_of_ids = name == "_id" && matches!(matcher, Matcher::Prefix(_) | Matcher::Regexp { .. });
-    let pattern = || QueryKind::IdPattern {
-        matcher: matcher.clone(),
-        with_type,
+/// Builds the query for ids that match, as `_uid` has them. Returns `None` for other fields and for matchers that ids
+/// do not support.
+pub(super) fn id_pattern_query(context: &Context<'_>, name: &str, matcher: &Matcher) -> Option<Query> {
+    let of_type = |type_name: &str| match matcher {
+        Matcher::Prefix(prefix) => Some(Matcher::Prefix(format!("{type_name}#{prefix}"))),
+        Matcher::Regexp { pattern, text } => Some(Matcher::Regexp {
+            pattern: format!("{type_name}#{pattern}"),
+            text: format!("{type_name}#{text}"),
+        }),
+        _ => None,
     };
-    (with_type || is_of_ids).then(|| Query::from(pattern()).constant())
+    match name {
+        "_uid" => Some(QueryKind::IdPattern(matcher.clone()).into()),
+        "_id" => {
+            let matchers: Option<Vec<Matcher>> = context.type_names().into_iter().map(of_type).collect();
+            let patterns = matchers?
+                .into_iter()
+                .map(|matcher| QueryKind::IdPattern(matcher).into());
+            let mut patterns: Vec<Query> = patterns.collect();
+            match patterns.len() {
+                1 => patterns.pop(),
+                _ => Some(Query::any(patterns)),
+            }
+        }
+        _ => None,
+    }
 }
 
 /// Builds a range query. `offset` is the time zone of dates without one, in milliseconds.
@@ -146,11 +163,16 @@ pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuz
     .into())
 }
 
+/// Returns the slop that a setting asks for.
+pub(super) fn slop_of(setting: i64) -> i32 {
+    i32::try_from(setting).unwrap_or(i32::MAX)
+}
+
 /// Kind of query for a text with several terms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     pub(super) phrase: bool,
-    pub(super) slop: u32,
+    pub(super) slop: i32,
     pub(super) occur: Occur,
 }
 
@@ -175,6 +197,7 @@ pub(super) fn analyzed(
     Ok(match terms.len() {
         0 => None,
         1 => terms.pop().map(|(_, text)| term(text)),
+        _ if style.phrase && style.slop < 0 => return Err(SearchError::argument("slop value cannot be negative")),
         _ if style.phrase => Some(
             QueryKind::Phrase {
                 field: field.clone(),
@@ -182,7 +205,7 @@ pub(super) fn analyzed(
                     .into_iter()
                     .map(|(position, text)| (position, vec![text]))
                     .collect(),
-                slop: style.slop,
+                slop: style.slop.cast_unsigned(),
             }
             .into(),
         ),

@@ -8,7 +8,7 @@ use crate::dates::Fill;
 use crate::error::Result;
 use crate::json;
 use crate::mapping::{Field, Kind};
-use crate::query::dsl_parts::{text_for, text_of};
+use crate::query::dsl_parts::text_of;
 use crate::query::text::{boolean_term, bounded, exact, id_pattern_query, matching};
 use crate::query::{Context, FrequencyQuery, Matcher, NumericRange, Query, QueryField, QueryKind, Rewrite};
 
@@ -37,8 +37,7 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     }
 }
 
-/// Builds the query for one exact value of a mapped field. A number is the time of a date field, in milliseconds since
-/// 1970, or the address of a field of addresses.
+/// Builds the query for one exact value of a mapped field. Numbers are read as by [`encoded`].
 pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -> Result<Query> {
     match encoded(field, value) {
         Some(number) => Ok(QueryKind::Range {
@@ -46,30 +45,47 @@ pub(super) fn exact_value(context: &Context<'_>, field: &Field, value: &Value) -
             range: NumericRange::only(field.field_type.kind, number),
         }
         .into()),
-        None => exact(context, field, &text_for(Some(field), value)),
+        None => exact(context, field, &text_of(value)),
     }
 }
 
-/// Converts a number to the time of a date field, or to the address of a field of addresses.
+/// Converts a number to one of a field of whole numbers, as Java's casts do: the time of a date field, in milliseconds
+/// since 1970, the address of a field of addresses. `None` for texts and for other fields.
 fn encoded(field: &Field, value: &Value) -> Option<i64> {
-    let is_encoded = matches!(field.field_type.kind, Kind::Date | Kind::Ip);
-    json::whole(value.as_number().filter(|_| is_encoded)?)
+    let number = value.as_number()?;
+    let whole = json::whole(number)?;
+    // A fraction is cut to an integer first, a whole number is not.
+    let integer = match number.as_f64().filter(|_| number.is_f64()) {
+        Some(fraction) => fraction as i32,
+        None => whole as i32,
+    };
+    Some(match field.field_type.kind {
+        Kind::Date | Kind::Ip | Kind::Long | Kind::Hash => whole,
+        Kind::Integer | Kind::TokenCount => i64::from(integer),
+        Kind::Short => i64::from(integer as i16),
+        Kind::Byte => i64::from(integer as i8),
+        _ => return None,
+    })
 }
 
-/// Creates the range between two bounds of a date field, as [`bounded`] does.
-pub(super) fn date_range(
+/// Creates the range between two bounds of a field of numbers, as [`bounded`] does.
+pub(super) fn number_range(
     field: &Field,
     lower: Option<(&Value, bool)>,
     upper: Option<(&Value, bool)>,
     above: Fill,
     read: impl Fn(&str, Fill) -> Result<i64>,
 ) -> Result<NumericRange> {
-    bounded(Kind::Date, lower, upper, above, |value, fill| {
-        match encoded(field, value) {
-            Some(millis) => Ok(millis),
+    bounded(
+        field.field_type.kind,
+        lower,
+        upper,
+        above,
+        |value, fill| match encoded(field, value) {
+            Some(number) => Ok(number),
             None => read(&text_of(value), fill),
-        }
-    })
+        },
+    )
 }
 
 /// Builds the query for documents with these ids. Default of `types`: all.
@@ -114,7 +130,7 @@ pub(super) fn rewritten(context: &Context<'_>, name: &str, matcher: Matcher, rew
     let Some(rewrite) = rewrite else {
         return matching(context, name, matcher);
     };
-    id_pattern_query(name, &matcher).unwrap_or_else(|| {
+    id_pattern_query(context, name, &matcher).unwrap_or_else(|| {
         let field = context.field(name);
         QueryKind::ByFrequency(FrequencyQuery::Rewritten {
             field,

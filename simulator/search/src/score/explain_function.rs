@@ -21,10 +21,11 @@ pub(super) fn explain_functions(
     }
     let (mut values, mut applied) = (Vec::new(), Vec::new());
     for (mut ready, function) in functions {
-        let Some(value) = ready.value(doc, own.value) else {
+        let Some(value) = ready.without_weight(doc, own.value) else {
             continue;
         };
-        values.push((value, function.weight_factor()));
+        let weight = function.weight_factor();
+        values.push((value * f64::from(weight), weight));
         applied.push((function, weighted(&ready, function, value, &own, doc)));
     }
     let sub_total = match (alone, applied.pop()) {
@@ -48,18 +49,16 @@ pub(super) fn explain_functions(
     combined(own, sub_total, settings, boost)
 }
 
-/// Explains the value of a function, with its weight if it has one.
+/// Explains the value of a function, which is without its weight, with the weight if it has one.
 fn weighted(ready: &SegmentFunction, function: &ScoreFunction, value: f64, own: &Explanation, doc: u32) -> Explanation {
     let Some(factor) = function.weight else {
         return plain(ready, &function.function, value, own, doc);
     };
-    let weight = f64::from(factor);
-    let without = if weight == 0.0 { 0.0 } else { value / weight };
     let parts = vec![
-        plain(ready, &function.function, without, own, doc),
+        plain(ready, &function.function, value, own, doc),
         Explanation::new(factor, "weight", vec![]),
     ];
-    Explanation::new(value as f32, "product of:", parts)
+    Explanation::new((value * f64::from(factor)) as f32, "product of:", parts)
 }
 
 fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explanation, doc: u32) -> Explanation {

@@ -78,7 +78,13 @@ impl SegmentFunction {
     }
 
     /// Computes the value for a document. Returns `None` if the function does not apply to it.
-    pub(super) fn value(&mut self, doc: u32, score: f32) -> Option<f64> {
+    fn value(&mut self, doc: u32, score: f32) -> Option<f64> {
+        self.without_weight(doc, score)
+            .map(|value| value * f64::from(self.weight))
+    }
+
+    /// Computes as [`SegmentFunction::value`] does, but without the weight.
+    pub(super) fn without_weight(&mut self, doc: u32, score: f32) -> Option<f64> {
         match &mut self.filter {
             None => {}
             Some(None) => return None,
@@ -139,7 +145,7 @@ impl SegmentFunction {
                 Err(_) => 0.0,
             },
         };
-        Some(value * f64::from(self.weight))
+        Some(value)
     }
 }
 

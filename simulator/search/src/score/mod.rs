@@ -16,6 +16,7 @@ mod frequent_phrase;
 mod function;
 mod join;
 mod leaf;
+mod limit;
 mod match_scorer;
 mod phrase;
 mod positions;

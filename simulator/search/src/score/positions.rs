@@ -3,14 +3,17 @@
 //! Source: Lucene 4.10's `PhraseQuery`, which fails on a segment that has the first term, and `SpanTermQuery`.
 
 use crate::error::{Result, SearchError};
-use crate::mapping::Mapping;
+use crate::mapping::{ALL, Mapping};
 use crate::query::QueryField;
 use crate::score::weight::{Weight, WeightKind};
 
 /// Fails if a field has no positions and documents have `term` in it.
 fn check_field(mapping: &Mapping, field: &QueryField, query: &str, term: Option<&str>) -> Result<()> {
-    let mapped = mapping.exact_field(&field.name);
-    let lacks_positions = mapped.is_some_and(|field| !field.field_type.has_positions());
+    let lacks_positions = match mapping.exact_field(&field.name) {
+        Some(field) => !field.field_type.has_positions(),
+        // A metadata field, but not `_all`.
+        None => field.ordinal.is_some_and(|ordinal| ordinal != ALL),
+    };
     match term.filter(|_| lacks_positions) {
         None => Ok(()),
         Some(term) => {

@@ -15,6 +15,7 @@ use crate::score::frequent_phrase::{FrequentPhrase, Word};
 use crate::score::function::{BoostingScorer, FunctionScorer, SegmentFunction};
 use crate::score::join::{JoinScorer, RelatedWeight};
 use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScorer};
+use crate::score::limit::LimitScorer;
 use crate::score::match_scorer::MatchScorer;
 use crate::score::phrase::{PhraseScorer, Slot};
 use crate::score::similarity::SimilarityWeight;
@@ -58,6 +59,11 @@ pub(super) enum WeightKind {
     },
     Docs {
         docs: Vec<Bits>,
+    },
+    /// The first of the documents, by segment.
+    Limit {
+        docs: Vec<Bits>,
+        limit: u32,
     },
     Bool {
         clauses: Vec<(Occur, Weight)>,
@@ -130,6 +136,7 @@ impl Weight {
             | WeightKind::MultiTerm { .. }
             | WeightKind::Range { .. }
             | WeightKind::Docs { .. }
+            | WeightKind::Limit { .. }
             | WeightKind::Constant(_) => square,
             WeightKind::Bool { clauses, .. } => {
                 square
@@ -223,6 +230,10 @@ impl Weight {
             },
             WeightKind::Docs { docs, .. } => match docs.get(at) {
                 Some(docs) => Box::new(BitsScorer::new(docs.clone(), self.value)),
+                None => return Ok(None),
+            },
+            WeightKind::Limit { docs, limit } => match docs.get(at) {
+                Some(docs) => Box::new(LimitScorer::new(docs.clone(), view, *limit)),
                 None => return Ok(None),
             },
             WeightKind::Span { similarity, span } => Box::new(self.span_scorer(span, similarity, at, segment)?),

@@ -111,12 +111,9 @@ impl WeightBuilder<'_> {
                     .flat_map(|name| ids.iter().filter_map(|id| self.corpus.shard.locate(name, id)));
                 docs_at(view, places)
             }
-            QueryKind::IdPattern { matcher, with_type } => {
+            QueryKind::IdPattern(matcher) => {
                 let test = TermTest::new(matcher)?;
-                let accepts = |type_name: &str, id: &str| match with_type {
-                    true => test.accepts(&format!("{type_name}#{id}")),
-                    false => test.accepts(id),
-                };
+                let accepts = |type_name: &str, id: &str| test.accepts(&format!("{type_name}#{id}"));
                 docs_at(view, self.corpus.shard.locate_where(accepts))
             }
             QueryKind::Bool {
@@ -194,15 +191,10 @@ impl WeightBuilder<'_> {
                     .collect::<Result<Vec<_>>>()?,
             },
             QueryKind::Limit(limit) => {
-                let docs = view.segments.iter().map(|view| {
-                    let mut docs = Bits::with_capacity(view.segment.max_doc());
-                    let outer = outer_docs(&view.segment, None)?;
-                    let first = outer.iter().take(usize::try_from(*limit).unwrap_or(usize::MAX));
-                    first.for_each(|doc| docs.insert(doc));
-                    Ok(docs)
-                });
-                WeightKind::Docs {
+                let docs = view.segments.iter().map(|view| outer_docs(&view.segment, None));
+                WeightKind::Limit {
                     docs: docs.collect::<Result<_>>()?,
+                    limit: *limit,
                 }
             }
             QueryKind::Geo { field, shape } => WeightKind::Docs {

@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
                 let slop = self
                     .take(TokenKind::FuzzySlop)
                     .and_then(|slop| slop.text.get(1..)?.parse::<f32>().ok())
-                    .map(|slop| slop as u32);
+                    .map(|slop| slop as i32);
                 let text = unescape(token.text.get(1..token.text.len().saturating_sub(1)).unwrap_or(""))?;
                 return Ok(Node::Phrase {
                     field,

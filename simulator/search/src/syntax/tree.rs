@@ -54,7 +54,7 @@ pub(crate) enum Node {
     Phrase {
         field: Option<String>,
         text: String,
-        slop: Option<u32>,
+        slop: Option<i32>,
         boost: Option<f32>,
     },
     Range {
