@@ -318,7 +318,9 @@ fn check_use(aggregation: &Aggregation, data: FieldData, field: &str) -> Result<
         "geohash_grid" | "geo_bounds" | "geo_distance" => data.cast(field, DataUse::Points),
         "min" | "max" | "sum" | "avg" | "stats" | "extended_stats" | "percentiles" | "percentile_ranks"
         | "histogram" | "date_histogram" | "range" | "date_range" | "ip_range" => data.cast(field, DataUse::Numbers),
-        "terms" | "significant_terms" if data != FieldData::PagedBytes && has_pattern(aggregation) => {
+        "terms" | "significant_terms"
+            if !matches!(data, FieldData::PagedBytes | FieldData::SortedSet) && has_pattern(aggregation) =>
+        {
             Err(failed(format!(
                 "Aggregation [{}] cannot support regular expression style include/exclude settings as they can only \
                  be applied to string fields. Use an array of numeric values for include/exclude clauses used to \

@@ -1,7 +1,7 @@
 //! Order of entries and tie-breaking of equal scores, as the collections of Java and Lucene do it.
 //!
 //! Limits: bins of a hash map that became trees are in list order.
-//! Source: `java.util.HashMap` of Java 8 and later, Lucene 4.10's `PriorityQueue`.
+//! Source: `java.util.HashMap` of Java 8 and later, the open hash map of HPPC 0.6, Lucene 4.10's `PriorityQueue`.
 
 use serde_json::{Map, Value};
 
@@ -28,6 +28,33 @@ pub(crate) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> V
     let mut entries: Vec<(usize, T)> = entries.into_iter().map(|entry| (bin(&entry), entry)).collect();
     entries.sort_by_key(|(bin, _)| *bin);
     entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Returns the finalizer of MurmurHash3.
+fn mixed(hash: u32) -> u32 {
+    let hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    let hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    hash ^ hash >> 16
+}
+
+/// Sorts entries with distinct keys into the iteration order of a map of the cluster state.
+pub(crate) fn in_state_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
+    let mut capacity = 16usize;
+    while entries.len() >= capacity / 4 * 3 {
+        capacity *= 2;
+    }
+    // Its tables are numbered by the leading zeros of their sizes.
+    let salt = mixed(17 + (capacity as u32).leading_zeros());
+    let mut slots: Vec<Option<T>> = (0..capacity).map(|_| None).collect();
+    for entry in entries {
+        let start = mixed(java_hash(&key(&entry)) ^ salt) as usize & (capacity - 1);
+        let (before, after) = slots.split_at_mut(start);
+        let free = after.iter_mut().chain(before).find(|slot| slot.is_none());
+        if let Some(slot) = free {
+            *slot = Some(entry);
+        }
+    }
+    slots.into_iter().flatten().collect()
 }
 
 /// Sorts the keys of all objects of a value as [`in_hash_order`] does.
@@ -113,6 +140,23 @@ impl<T> Heap<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_are_in_the_order_of_the_cluster_state() {
+        for pair in [
+            "doc kid",
+            "b a",
+            "zeta alpha",
+            "parent child",
+            "blog comment",
+            "t1 t2",
+            "w q",
+            "three one",
+        ] {
+            let keys: Vec<&str> = pair.split(' ').rev().collect();
+            assert_eq!(in_state_order(keys, |key| (*key).to_owned()).join(" "), pair);
+        }
+    }
 
     #[test]
     fn keys_are_returned_by_bin() {

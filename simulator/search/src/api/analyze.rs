@@ -68,8 +68,14 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         }
         (_, None, Some(field)) => field.index_analyzer.clone(),
         (None, None, None) => {
-            let [default, ..] = Analyzer::defaults(settings)?;
-            default
+            let own = request.param("field").zip(mapping.as_ref());
+            match own.and_then(|(name, mapping)| mapping.own_analyzer(name)) {
+                Some(own) => own.clone(),
+                None => {
+                    let [default, ..] = Analyzer::defaults(settings)?;
+                    default
+                }
+            }
         }
     };
     let mut tokens: Vec<Value> = Vec::new();

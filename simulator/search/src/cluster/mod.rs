@@ -33,7 +33,7 @@ use crate::error::{Result, SearchError};
 use crate::json;
 use crate::options::Options;
 use crate::query::Documents;
-use crate::ties::object_in_hash_order;
+use crate::ties::{in_state_order, object_in_hash_order};
 
 pub(crate) use alias::{Alias, same_as_index};
 pub(crate) use blocks::{Block, only_read_only};
@@ -319,19 +319,24 @@ impl Cluster {
         settings.check(name)?;
         settings.expand_replicas(self.options.nodes.len());
         settings.ignore_blocks();
-        // As in Elasticsearch, which keeps the mappings of a new index in hash maps.
-        let mappings = object_in_hash_order(mappings);
-        let mut index = Index::new(name, settings, self.now(), &self.options)?;
-        index.change_mapping(|mapping| {
-            let default = mappings.get_key_value("_default_");
-            let others = mappings.iter().filter(|(type_name, _)| *type_name != "_default_");
-            for (type_name, definition) in default.into_iter().chain(others) {
-                mapping
-                    .put(type_name, definition, false)
-                    .map_err(|error| SearchError::mapping(format!("mapping [{type_name}]")).caused_by(error))?;
-            }
-            Ok::<(), SearchError>(())
-        })?;
+        // As in Elasticsearch, which checks the mappings of a new index in the order of a hash map, and then merges
+        // them in that of its state.
+        let mappings: Vec<(String, Value)> = object_in_hash_order(mappings).into_iter().collect();
+        let merged = |mappings: &[(String, Value)]| {
+            let index = Index::new(name, settings.clone(), self.now(), &self.options)?;
+            index.change_mapping(|mapping| {
+                let (default, others): (Vec<_>, Vec<_>) = mappings.iter().partition(|(name, _)| name == "_default_");
+                for (type_name, definition) in default.into_iter().chain(others) {
+                    mapping
+                        .put(type_name, definition, false)
+                        .map_err(|error| SearchError::mapping(format!("mapping [{type_name}]")).caused_by(error))?;
+                }
+                Ok::<(), SearchError>(())
+            })?;
+            Ok::<Index, SearchError>(index)
+        };
+        let of_state = in_state_order(mappings.clone(), |(name, _)| name.clone());
+        let mut index = merged(&of_state).map_err(|error| merged(&mappings).err().unwrap_or(error))?;
         for (alias, definition) in &aliases {
             if self.index(alias).is_some() {
                 return Err(same_as_index(name, alias));

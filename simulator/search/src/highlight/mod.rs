@@ -144,10 +144,11 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
             return Err(SearchError::illegal(reason));
         }
         for name in listed {
-            let Some(field) = mapping.field(&name) else {
+            // Names do not begin with types here.
+            let Some(field) = mapping.field(&name).filter(|_| mapping.named_type(&name).is_none()) else {
                 continue;
             };
-            if is_pattern && !matches!(field.field_type.kind, Kind::String | Kind::Boolean) {
+            if is_pattern && !matches!(field.field_type.kind, Kind::String | Kind::Boolean | Kind::Completion) {
                 continue;
             }
             let highlighter = Highlighter::of(settings.highlighter.as_deref(), field)?;
@@ -176,7 +177,7 @@ fn failed(name: &str, error: SearchError) -> SearchError {
 }
 
 /// Returns the texts of a field of the document.
-fn texts_of(highlighting: &Highlighting<'_>, name: &str, field: &Field) -> Vec<String> {
+fn texts_of(highlighting: &Highlighting<'_>, field: &Field) -> Vec<String> {
     let text = |value: &Value| (!value.is_null() && !value.is_object()).then(|| java_text(value));
     let Some(source) = highlighting.source else {
         let stored = if field.field_type.store {
@@ -189,8 +190,8 @@ fn texts_of(highlighting: &Highlighting<'_>, name: &str, field: &Field) -> Vec<S
     let prefix = highlighting.nested_path.map(|path| format!("{path}."));
     let path = prefix
         .as_ref()
-        .and_then(|prefix| name.strip_prefix(prefix.as_str()))
-        .unwrap_or(name);
+        .and_then(|prefix| field.name.strip_prefix(prefix.as_str()))
+        .unwrap_or(&field.name);
     let mut values = extract(source, path);
     // A multi-field has the text of its parent field.
     if values.is_empty()
@@ -209,7 +210,7 @@ fn of_field(
     query: &Query,
     settings: &Settings,
 ) -> Result<Vec<String>> {
-    let values = texts_of(highlighting, name, field);
+    let values = texts_of(highlighting, field);
     // The plain highlighter rewrites the query with the terms of the text alone.
     let rewriter = Rewriter {
         view: highlighting.view,

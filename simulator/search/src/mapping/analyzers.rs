@@ -211,10 +211,15 @@ impl Mapping {
         }
     }
 
+    /// Returns the analyzer of a metadata field that every type has.
+    pub(crate) fn own_analyzer(&self, name: &str) -> Option<&'static Analyzer> {
+        own_fields::analyzer(name).filter(|_| !self.types.is_empty())
+    }
+
     /// Returns the analyzers of texts and of quoted texts in queries of a field, by its name. Default: those of the
     /// index.
     pub(crate) fn query_analyzers(&self, name: &str) -> [&Analyzer; 2] {
-        if let Some(own) = own_fields::analyzer(name).filter(|_| !self.types.is_empty()) {
+        if let Some(own) = self.own_analyzer(name) {
             return [own, own];
         }
         let Some(field) = self.field(name) else {

@@ -13,6 +13,8 @@ const PACKAGE: &str = "org.elasticsearch.index.fielddata";
 pub(crate) enum FieldData {
     /// Terms of strings.
     PagedBytes,
+    /// Doc values of strings.
+    SortedSet,
     /// Whole numbers and dates.
     PackedArray,
     FloatArray,
@@ -53,6 +55,7 @@ impl FieldType {
             Kind::Float => FieldData::FloatArray,
             Kind::Double => FieldData::DoubleArray,
             kind if kind.is_numeric() => FieldData::PackedArray,
+            _ if self.doc_values() == Some(true) => FieldData::SortedSet,
             _ => FieldData::PagedBytes,
         }
     }
@@ -66,7 +69,9 @@ impl FieldType {
                 Some("indexed"),
                 Some("tokenized").filter(|_| is_analyzed && self.kind != Kind::Boolean),
                 Some("termVector").filter(|_| self.has_vectors()),
-                Some("termVectorOffsets").filter(|_| self.has_offsets_in_vectors()),
+                Some("termVectorOffsets").filter(|_| self.has_in_vectors("offsets")),
+                Some("termVectorPosition").filter(|_| self.has_in_vectors("positions")),
+                Some("termVectorPayloads").filter(|_| self.has_in_vectors("payloads")),
                 Some("omitNorms").filter(|_| !self.norms),
                 match (
                     self.has_frequencies(),
@@ -105,6 +110,7 @@ impl FieldData {
     fn class(self) -> &'static str {
         match self {
             FieldData::PagedBytes => "PagedBytes",
+            FieldData::SortedSet => "SortedSetDVOrdinals",
             FieldData::PackedArray => "PackedArray",
             FieldData::FloatArray => "FloatArray",
             FieldData::DoubleArray => "DoubleArray",

@@ -3,6 +3,7 @@
 use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
+use crate::mapping::Kind;
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
@@ -288,9 +289,9 @@ impl Builder<'_> {
         {
             // For a number or a date, the value is an absolute distance. A tilde alone means 2.
             let by = if similarity.is_empty() { "2" } else { similarity };
-            return super::text::fuzzy_number(self.context, field, text, by).map(Some);
+            return super::text::fuzzy_number(self.context, field, &self.expanded(text), by).map(Some);
         }
-        let term = super::value::term_text(self.context, name, self.expanded(text));
+        let term = super::text::term_text(self.context, name, self.expanded(text))?;
         // A text that is no number means the default, 2 edits, as in Lucene. Elasticsearch 1.5.2 refuses it.
         let edits = auto_edits(similarity, &term);
         let settings = self.settings;
@@ -377,9 +378,13 @@ impl Builder<'_> {
             }
         }
         let field = self.context.analyzed(name);
-        if let Some(field) = field.filter(|field| {
-            field.field_type.kind.is_numeric() || field.field_type.kind == crate::mapping::Kind::Boolean
-        }) {
+        if let Some(field) =
+            field.filter(|field| field.field_type.kind.is_numeric() || field.field_type.kind == Kind::Boolean)
+        {
+            // The texts of a type that does not have the field are analyzed.
+            if self.context.mapped(name).is_none() && field.field_type.kind == Kind::Date {
+                super::value::number_term(self.context, Some(field), text)?;
+            }
             return exact(self.context, field, text).map(Some);
         }
         let style = Style {

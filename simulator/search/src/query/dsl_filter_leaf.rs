@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::error::{Result, SearchError};
 use crate::find::extract;
 use crate::json::{Token, Tokens};
-use crate::mapping::{Kind, own_lucene_text};
+use crate::mapping::{Kind, own_lucene_text, own_terms};
 use crate::query::dsl_leaf::{Limits, read_ids, types_of, values_of};
 use crate::query::dsl_parts::{parsing_error, text_of, with_flags};
 use crate::query::reader::{CACHING, Form, Refused, Setting, Settings, value_of};
-use crate::query::value::{ids_of_types, pattern, prefix, term};
+use crate::query::value::{ids_of_types, number_term, pattern, prefix, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 
 /// Parses a filter for the values of a field. Returns `None` if `name` is not one.
@@ -352,7 +352,9 @@ fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     }
     let (class, is_whole) = match execution.as_str() {
         "plain" => (FilterClass::Terms, true),
-        "fielddata" if context.mapped(field).is_none() => return Ok(QueryKind::Nothing.into()),
+        "fielddata" if context.mapped(field).is_none() && own_terms(field).is_none() => {
+            return Ok(QueryKind::Nothing.into());
+        }
         "fielddata" => (FilterClass::Terms, false),
         "bool" => (FilterClass::Boolean(values.len()), false),
         "bool_nocache" => (FilterClass::Boolean(values.len()), true),
@@ -369,7 +371,19 @@ fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     };
     // Either the whole filter is cached, or each of its terms.
     let term_caching = if is_whole { Caching::Uncached } else { Caching::Cached };
+    let dates = context
+        .mapped(field)
+        .filter(|mapped| mapped.field_type.kind == Kind::Date);
     let clause = |value: &Value| {
+        // The terms of a date are those of its format, without math, and its field data are numbers.
+        if let (Some(dates), false) = (dates, value.is_number()) {
+            let text = text_of(value);
+            match execution.as_str() {
+                "plain" => drop(number_term(context, Some(dates), &text)?),
+                "fielddata" if text.parse::<i64>().is_err() => return Err(SearchError::number(&text)),
+                _ => {}
+            }
+        }
         let term = term(context, field, value)?;
         Ok(match class {
             FilterClass::Terms => term,

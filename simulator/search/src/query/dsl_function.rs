@@ -243,7 +243,10 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 .filter(|modifier| !modifier.is_null())
                 .map_or_else(|| "none".to_owned(), text_of);
             Ok(Function::FieldValue {
-                field: QueryField::of(field),
+                field: QueryField {
+                    name: name.as_str().into(),
+                    ..QueryField::of(field)
+                },
                 floating: field.field_type.kind.is_floating(),
                 factor: value
                     .get("factor")

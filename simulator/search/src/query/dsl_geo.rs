@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::json::{PART, boolean_token, double, is_scalar, not_numeric, token_of};
-use crate::mapping::{Field, Kind, geohash_levels, truth};
+use crate::mapping::{Field, Kind, geohash_levels, own_lucene_text, truth};
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::geo::{metres, neighbors, unit_in_metres};
 use crate::query::geo_point::MAX_GEOHASH_LENGTH;
@@ -258,16 +258,17 @@ pub(super) fn geohash_cell(context: &Context<'_>, object: &Map<String, Value>) -
 
 /// Returns the `geo_point` field at a path.
 fn point_field<'c>(context: &'c Context<'_>, path: &str) -> Result<&'c Field> {
-    let field = context.mapped(path).ok_or_else(|| {
-        context.note_unmapped(path);
-        parsing_error(context, &format!("failed to find geo_point field [{path}]"))
-    })?;
-    match field.field_type.kind {
-        Kind::GeoPoint => Ok(field),
-        _ => Err(parsing_error(
-            context,
-            &format!("field [{path}] is not a geo_point field"),
-        )),
+    match context.mapped(path) {
+        Some(field) if field.field_type.kind == Kind::GeoPoint => Ok(field),
+        None if own_lucene_text(path).is_none() => {
+            context.note_unmapped(path);
+            let reason = format!("failed to find geo_point field [{path}]");
+            Err(parsing_error(context, &reason))
+        }
+        _ => {
+            let reason = format!("field [{path}] is not a geo_point field");
+            Err(parsing_error(context, &reason))
+        }
     }
 }
 

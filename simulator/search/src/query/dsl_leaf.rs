@@ -14,8 +14,8 @@ use crate::query::dsl_parts::{
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
-use crate::query::text::{fuzzy_number, range};
-use crate::query::value::{ids_of_types, number_range, number_term, rewritten, term, term_text};
+use crate::query::text::{fuzzy_number, range, term_text};
+use crate::query::value::{ids_of_types, number_range, number_term, rewritten, term};
 use crate::query::{Context, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
@@ -170,7 +170,7 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
     if let Some(query) = number_term(context, numeric, &text)? {
         return Ok(Some((field, settings.named(context, query.boosted(boost)))));
     }
-    let text = term_text(context, field, text);
+    let text = term_text(context, field, text)?;
     let matcher = match name {
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),

@@ -10,7 +10,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
 use crate::json::{Token, Tokens};
-use crate::mapping::{Indexing, Kind};
+use crate::mapping::{Field, Indexing, Kind};
 use crate::query::dsl_parts::{number, parsing_error, text_of};
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
@@ -68,7 +68,8 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
     Ok(Some(match name {
         "more_like_this" | "moreLikeThis" | "mlt" => {
             let (settings, docs) = read_like_this(context, tokens, &like_this("[mlt] query"))?;
-            let query = more_like_this(context, settings.get("fields").map(names), &settings, &docs)?;
+            let fields = settings.get("fields").map(names);
+            let query = more_like_this(context, "more_like_this", fields, &settings, &docs)?;
             settings.named(context, query)
         }
         "more_like_this_field" | "moreLikeThisField" | "mlt_field" => {
@@ -76,8 +77,14 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
             tokens.advance();
             let (settings, docs) = read_like_this(context, tokens, &like_this("[mlt_field] query"))?;
             tokens.advance();
-            let query = more_like_this(context, Some(vec![field.to_owned()]), &settings, &docs)?;
-            settings.named(context, query)
+            let query = more_like_this(
+                context,
+                "more_like_this_field",
+                Some(vec![field.to_owned()]),
+                &settings,
+                &docs,
+            )?;
+            settings.named(context, context.of_named_type(field, query))
         }
         "common" => common(context, tokens)?,
         "fuzzy_like_this" | "fuzzyLikeThis" | "flt" => {
@@ -85,7 +92,7 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
             let fields = settings
                 .get("fields")
                 .map_or_else(|| vec![context.mapping.default_field().to_owned()], names);
-            let query = fuzzy_like_this(context, fields, &settings)?;
+            let query = fuzzy_like_this(context, "more_like_this", fields, &settings)?;
             settings.named(context, query)
         }
         "fuzzy_like_this_field" | "fuzzyLikeThisField" | "flt_field" => {
@@ -93,8 +100,8 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
             tokens.advance();
             let settings = fuzzy("[flt_field] query").read(context, tokens)?;
             tokens.advance();
-            let query = fuzzy_like_this(context, vec![field.to_owned()], &settings)?;
-            settings.named(context, query)
+            let query = fuzzy_like_this(context, "fuzzy_like_this_field", vec![field.to_owned()], &settings)?;
+            settings.named(context, context.of_named_type(field, query))
         }
         _ => return Ok(None),
     }))
@@ -123,8 +130,8 @@ fn analyzer(context: &Context<'_>, field: &str, settings: &Settings) -> Analyzer
     own.unwrap_or_else(|| context.search_analyzer(field))
 }
 
-/// Parses `fuzzy_like_this`: matches terms similar to those of a text.
-fn fuzzy_like_this(context: &Context<'_>, mut fields: Vec<String>, settings: &Settings) -> Result<Query> {
+/// Parses `fuzzy_like_this`: matches terms similar to those of a text. `name` is that of the query in errors.
+fn fuzzy_like_this(context: &Context<'_>, name: &str, mut fields: Vec<String>, settings: &Settings) -> Result<Query> {
     let text = settings
         .text("like_text")
         .ok_or_else(|| parsing_error(context, "fuzzy_like_this requires 'like_text' to be specified"))?;
@@ -132,7 +139,7 @@ fn fuzzy_like_this(context: &Context<'_>, mut fields: Vec<String>, settings: &Se
         let reason = "fuzzy_like_this requires 'fields' to be non-empty";
         return Err(parsing_error(context, reason));
     }
-    retain_texts(context, &mut fields, settings)?;
+    retain_texts(context, name, &mut fields, settings)?;
     let mut texts = Vec::new();
     for field in &fields {
         let analyzer = analyzer(context, field, settings);
@@ -147,7 +154,8 @@ fn fuzzy_like_this(context: &Context<'_>, mut fields: Vec<String>, settings: &Se
     }
     context.check_clauses(texts.len())?;
     let fuzziness = settings.get("fuzziness");
-    let (edits, min_similarity) = match fuzziness.map_or(2.0, |fuzziness| number(Some(fuzziness)).unwrap_or(1.0)) {
+    let default = if name == "fuzzy_like_this_field" { 0.5 } else { 2.0 };
+    let (edits, min_similarity) = match fuzziness.map_or(default, |fuzziness| number(Some(fuzziness)).unwrap_or(1.0)) {
         similarity if similarity < 1.0 => (2, similarity),
         edits if edits.fract() != 0.0 => {
             return Err(SearchError::illegal("fractional edit distances are not allowed"));
@@ -170,17 +178,17 @@ fn fuzzy_like_this(context: &Context<'_>, mut fields: Vec<String>, settings: &Se
 ///
 /// # Errors
 /// A field of numbers, unless the query ignores them.
-fn retain_texts(context: &Context<'_>, fields: &mut Vec<String>, settings: &Settings) -> Result<()> {
-    let is_text = |field: &String| {
-        let mapped = context.analyzed(field);
-        mapped.is_none_or(|field| !field.field_type.kind.is_numeric())
-    };
-    match fields.iter().find(|field| !is_text(field)) {
-        Some(field) if settings.flag("fail_on_unsupported_field").unwrap_or(true) => Err(SearchError::illegal(
-            format!("more_like_this doesn't support binary/numeric fields: [{field}]"),
-        )),
+fn retain_texts(context: &Context<'_>, query: &str, fields: &mut Vec<String>, settings: &Settings) -> Result<()> {
+    let mapped = |field: &String| context.analyzed(field);
+    let is_number = |field: &&Field| field.field_type.kind.is_numeric();
+    match fields.iter().filter_map(mapped).find(is_number) {
+        Some(field) if settings.flag("fail_on_unsupported_field").unwrap_or(true) => {
+            let name = &field.name;
+            let reason = format!("{query} doesn't support binary/numeric fields: [{name}]");
+            Err(SearchError::illegal(reason))
+        }
         _ => {
-            fields.retain(is_text);
+            fields.retain(|field| !mapped(field).as_ref().is_some_and(is_number));
             Ok(())
         }
     }
@@ -198,6 +206,7 @@ struct LikedDocument<'a> {
 /// Without names of fields, texts are compared with `_all`, and documents by each of their fields.
 fn more_like_this(
     context: &Context<'_>,
+    name: &str,
     named: Option<Vec<String>>,
     settings: &Settings,
     docs: &[Value],
@@ -263,7 +272,7 @@ fn more_like_this(
             "more_like_this requires 'fields' to be non-empty",
         ));
     }
-    retain_texts(context, &mut fields, settings)?;
+    retain_texts(context, name, &mut fields, settings)?;
     if fields.is_empty() {
         return Ok(QueryKind::Nothing.into());
     }
@@ -443,5 +452,5 @@ fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         coord: !settings.flag("disable_coord").unwrap_or(true),
     }))
     .boosted(settings.boost());
-    Ok(settings.named(context, query))
+    Ok(settings.named(context, context.of_named_type(name, query)))
 }

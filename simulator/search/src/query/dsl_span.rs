@@ -6,7 +6,8 @@ use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings};
-use crate::query::value::{number_term, term_text};
+use crate::query::text::term_text;
+use crate::query::value::number_term;
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
 const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
@@ -86,7 +87,7 @@ fn term(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     number_term(context, context.mapped(field), &text)?;
     let span = SpanQuery::Term {
         field: context.field(field),
-        text: term_text(context, field, text),
+        text: term_text(context, field, text)?,
     };
     Ok(built(context, &settings, span))
 }

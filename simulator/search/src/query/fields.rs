@@ -223,9 +223,9 @@ impl<'a> Context<'a> {
         (is_named || self.type_names().into_iter().any(has_field)).then_some(field)
     }
 
-    /// Returns the field, of any type, as which texts for a name are analyzed.
+    /// Returns the field as which texts for a name are analyzed. That of a type that is not searched has its full name.
     pub(crate) fn analyzed(&self, name: &str) -> Option<&'a Field> {
-        self.mapping.field(name)
+        self.mapped(name).or_else(|| self.mapping.exact_field(name))
     }
 
     /// Returns a field, of any type, whose terms are texts.
@@ -252,6 +252,12 @@ impl<'a> Context<'a> {
             "_field_names" => FIELD_NAMES,
             "_parent" => PARENT,
             "_routing" => ROUTING,
+            "_uid" => {
+                return QueryField {
+                    similarity,
+                    ..QueryField::unmapped(name)
+                };
+            }
             // Terms that are texts are found in all types.
             _ => match self.mapped(name).or(self.text_field(name)) {
                 Some(field) => return QueryField::of(field),
@@ -314,6 +320,11 @@ impl<'a> Context<'a> {
 
     /// Builds the filter for documents with a value in a field that matches `pattern`, or in an object of that name.
     pub(crate) fn exists(&self, pattern: &str) -> Query {
+        self.filter_of_named_type(pattern, self.has_value(pattern))
+    }
+
+    /// Builds the filter as [`Context::exists`] does, of any type.
+    fn has_value(&self, pattern: &str) -> Query {
         let below = self.mapping.field_names(&format!("{pattern}.*"));
         let names = match pattern {
             _ if pattern.contains('*') => self.mapping.field_names(pattern),
@@ -339,11 +350,12 @@ impl<'a> Context<'a> {
 
     /// Builds the filter for documents without a value in the fields that match `pattern`.
     pub(crate) fn missing(&self, pattern: &str) -> Query {
-        let exists = self.exists(pattern);
-        match exists.kind {
+        let exists = self.has_value(pattern);
+        let missing = match exists.kind {
             QueryKind::Nothing => QueryKind::All.into(),
             _ => Query::not(exists).filter(FilterClass::Not, Caching::Cached),
-        }
+        };
+        self.filter_of_named_type(pattern, missing)
     }
 
     /// Builds the filter for root documents.

@@ -72,6 +72,7 @@ pub(crate) fn label(query: &Query) -> String {
         }
         QueryKind::MultiTerm { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range { field, range } => named(field, &range.to_string()),
+        QueryKind::ListedTerm { field, text, .. } => named(field, text),
         QueryKind::Ids { types, ids } => {
             let texts = types
                 .iter()

@@ -224,6 +224,12 @@ pub(crate) enum QueryKind {
         field: QueryField,
         range: NumericRange,
     },
+    /// The documents of a query, scored as those of a term that the index does not have: a number, or `_uid`.
+    ListedTerm {
+        field: QueryField,
+        text: String,
+        docs: Box<Query>,
+    },
     Ids {
         types: Vec<String>,
         ids: Vec<String>,

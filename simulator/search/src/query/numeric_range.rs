@@ -28,6 +28,18 @@ impl NumericRange {
         NumericRange::new(kind, Some((value, true)), Some((value, true)))
     }
 
+    /// Returns the term of the first number of the range, as Lucene encodes it with all its bits.
+    pub(super) fn term_text(&self) -> String {
+        let (number, _) = self.lower.unwrap_or_default();
+        let (start, bits, digits) = match self.kind {
+            Kind::Float => ('`', int_bits(sortable_single(unsortable(number) as f32)), 5),
+            Kind::Integer | Kind::Short | Kind::Byte | Kind::TokenCount => ('`', int_bits(number as i32), 5),
+            _ => (' ', (number ^ i64::MIN).cast_unsigned(), 10),
+        };
+        let digit = |place: u32| char::from((bits >> (7 * place) & 0x7f) as u8);
+        [start].into_iter().chain((0..digits).rev().map(digit)).collect()
+    }
+
     /// Returns the inclusive minimum and maximum.
     pub(crate) fn ends(&self) -> (i64, i64) {
         let (min, max) = match self.kind.is_floating() {
@@ -42,6 +54,17 @@ impl NumericRange {
             end(self.upper, -1).map_or(max, |upper| upper.min(max)),
         )
     }
+}
+
+/// Converts an integer to bits in the order of the integers.
+fn int_bits(number: i32) -> u64 {
+    u64::from((number ^ i32::MIN).cast_unsigned())
+}
+
+/// Converts a float to an integer of the same order.
+fn sortable_single(value: f32) -> i32 {
+    let bits = value.to_bits().cast_signed();
+    bits ^ ((bits >> 31) & i32::MAX)
 }
 
 impl fmt::Display for NumericRange {

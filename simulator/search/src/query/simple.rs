@@ -5,7 +5,7 @@
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed, slop_of};
-use crate::query::value::number_term;
+use crate::query::value::scored_number;
 use crate::query::{Context, Matcher, Occur, Query, QueryKind};
 
 /// Set of enabled operators.
@@ -286,7 +286,7 @@ impl Parser<'_> {
     }
 
     fn analyzed(&self, name: &str, text: &str, phrase: bool, slop: i32) -> Result<Option<Query>> {
-        if let Some(query) = number_term(self.context, self.context.analyzed(name), text)? {
+        if let Some(query) = scored_number(self.context, self.context.analyzed(name), text)? {
             return Ok(Some(query));
         }
         let analyzer = match &self.settings.analyzer {

@@ -13,7 +13,7 @@ pub(super) type Bound = Option<(String, bool)>;
 pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<Query> {
     let name = QueryField::of_terms(field);
     match field.field_type.kind {
-        Kind::String | Kind::Binary | Kind::GeoPoint => Ok(QueryKind::Term {
+        Kind::String | Kind::Binary | Kind::GeoPoint | Kind::Completion => Ok(QueryKind::Term {
             field: name,
             text: text.to_owned(),
         }
@@ -35,12 +35,32 @@ pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<
 }
 
 /// The term of a boolean field for a text.
-pub(super) fn boolean_term(text: &str) -> &'static str {
+fn boolean_term(text: &str) -> &'static str {
     if matches!(text, "F" | "false" | "no" | "off" | "0" | "") {
         "F"
     } else {
         "T"
     }
+}
+
+/// Returns the text of a term that is not analyzed, as the field has it: a boolean has one of two, a parent without a
+/// type has that of the first type's parents.
+///
+/// # Errors
+/// A parent without a type, and a first type without parents.
+pub(super) fn term_text(context: &Context<'_>, name: &str, text: String) -> Result<String> {
+    if name == "_parent" && !text.contains('#') {
+        let first = context.type_names().into_iter().next();
+        let parent = first.map(|first| context.mapping.parent_type(first).ok_or_else(SearchError::null_pointer));
+        return Ok(match parent.transpose()? {
+            Some(parent) => format!("{parent}#{text}"),
+            None => text,
+        });
+    }
+    Ok(match context.mapped(name).map(|field| field.field_type.kind) {
+        Some(Kind::Boolean) => boolean_term(&text).to_owned(),
+        _ => text,
+    })
 }
 
 fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: i64) -> Result<i64> {
@@ -90,13 +110,13 @@ pub(super) fn id_pattern_query(context: &Context<'_>, name: &str, matcher: &Matc
 /// Builds a range query. `offset` is the time zone of dates without one, in milliseconds.
 pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Bound, offset: i64) -> Result<Query> {
     let mapped = context.mapped(name);
-    let is_boolean = mapped.is_some_and(|field| field.field_type.kind == Kind::Boolean);
     let Some(field) = mapped.filter(|field| field.field_type.kind.is_numeric()) else {
-        let term = |bound: Bound| match bound {
-            Some((text, included)) if is_boolean => Some((boolean_term(&text).to_owned(), included)),
-            bound => bound,
+        let term = |bound: Bound| {
+            let read =
+                |(text, included): (String, bool)| Ok::<_, SearchError>((term_text(context, name, text)?, included));
+            bound.map(read).transpose()
         };
-        let (lower, upper) = (term(lower), term(upper));
+        let (lower, upper) = (term(lower)?, term(upper)?);
         return Ok(matching(context, name, Matcher::Range { lower, upper }));
     };
     // For an integer field, a bound such as 1.5 is an error.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::json;
 use crate::mapping::{Field, Kind};
 use crate::query::dsl_parts::text_of;
-use crate::query::text::{boolean_term, bounded, exact, id_pattern_query, matching};
+use crate::query::text::{bounded, exact, id_pattern_query, matching, term_text};
 use crate::query::{Context, FrequencyQuery, Matcher, NumericRange, Query, QueryField, QueryKind, Rewrite};
 
 /// Builds the query for one exact value of a field or metadata field.
@@ -20,10 +20,11 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
         "_parent" => return Ok(context.of_parent(&text).constant()),
         "_id" => return Ok(ids_of_types(context, &[], &[text])),
         "_uid" => {
-            return Ok(match text.split_once('#') {
+            let docs = match text.split_once('#') {
                 Some((type_name, id)) => ids_of_types(context, &[type_name.to_owned()], &[id.to_owned()]),
                 None => QueryKind::Nothing.into(),
-            });
+            };
+            return Ok(listed(context.field(name), text, docs));
         }
         _ => {}
     }
@@ -102,14 +103,6 @@ pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[Strin
     .constant()
 }
 
-/// Returns the text of a term that is not analyzed, as the field has it: a boolean has one of two.
-pub(super) fn term_text(context: &Context<'_>, name: &str, text: String) -> String {
-    match context.mapped(name).map(|field| field.field_type.kind) {
-        Some(Kind::Boolean) => boolean_term(&text).to_owned(),
-        _ => text,
-    }
-}
-
 /// Builds the query for the number or the date that a pattern for a field of these is. `None` for other fields.
 ///
 /// # Errors
@@ -123,6 +116,24 @@ pub(super) fn number_term(context: &Context<'_>, field: Option<&Field>, text: &s
         return Err(format.invalid(text));
     }
     exact(context, field, text).map(Some)
+}
+
+/// Builds the query for the documents of a term that the index does not have.
+fn listed(field: QueryField, text: String, docs: Query) -> Query {
+    let docs = Box::new(docs);
+    QueryKind::ListedTerm { field, text, docs }.into()
+}
+
+/// Builds a query as [`number_term`] does, but scored as a term.
+///
+/// # Errors
+/// Those of [`number_term`].
+pub(super) fn scored_number(context: &Context<'_>, field: Option<&Field>, text: &str) -> Result<Option<Query>> {
+    let query = number_term(context, field, text)?;
+    Ok(query.map(|query| match &query.kind {
+        QueryKind::Range { field, range } => listed(field.clone(), range.term_text(), query.clone()),
+        _ => query,
+    }))
 }
 
 /// Builds the query for the terms of a field, or the ids, that match. `rewrite` is how they count in scores.
@@ -156,7 +167,7 @@ pub(super) fn pattern(
     match number_term(context, context.mapped(name), &text)? {
         Some(query) => Ok(query),
         None => {
-            let matcher = matcher(term_text(context, name, text))?;
+            let matcher = matcher(term_text(context, name, text)?)?;
             Ok(rewritten(context, name, matcher, rewrite))
         }
     }

@@ -80,6 +80,7 @@ fn has_types(action: &[&str]) -> bool {
         ["_search" | "_validate" | "_warmer" | "_warmers", ..]
             | ["_bulk" | "_count" | "_mapping" | "_mappings" | "_mget" | "_msearch" | "_mtermvectors" | "_query"]
             | ["_search_shards" | "_termvector"]
+            | ["_mapping", "field", _]
     )
 }
 

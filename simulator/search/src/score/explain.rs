@@ -22,9 +22,13 @@ use crate::score::weight::{Weight, WeightKind, segment_functions};
 /// Description of a query that does not match a document.
 fn missing(query: &Query, weight: &Weight, doc: u32) -> String {
     match (&weight.kind, &query.kind) {
-        (WeightKind::Term { .. } | WeightKind::Phrase { .. } | WeightKind::Span { .. }, _) => {
-            "no matching term".to_owned()
-        }
+        (
+            WeightKind::Term { .. }
+            | WeightKind::ListedTerm { .. }
+            | WeightKind::Phrase { .. }
+            | WeightKind::Span { .. },
+            _,
+        ) => "no matching term".to_owned(),
         (_, QueryKind::Nothing) | (WeightKind::Related(_), _) => "MatchNoDocs matches nothing".to_owned(),
         (WeightKind::Nested { .. }, _) => "Not a match".to_owned(),
         _ => format!("{} doesn't match id {doc}", constant_label(query)),
@@ -216,6 +220,10 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
                 return Ok(Explanation::new(score, "btq, product of:", parts));
             }
             similarity.explanation(found(name, frequency as f32, "termFreq"), view)?
+        }
+        WeightKind::ListedTerm { similarity, text, .. } => {
+            let name = format!("{}:{text}", similarity.field.name);
+            similarity.explanation(found(name, 1.0, "termFreq"), view)?
         }
         WeightKind::Phrase { similarity, text, .. } => {
             let mut frequency = 0.0;

@@ -206,7 +206,12 @@ impl FunctionScorer {
             .iter_mut()
             .filter_map(|function| function.value(doc, score).map(|value| (value, function.weight)))
             .collect();
-        self.boost * self.settings.score(score, self.settings.combine(&values))
+        // One function without a filter has no score mode.
+        let factor = match (self.functions.as_slice(), values.as_slice()) {
+            ([SegmentFunction { filter: None, .. }], [(value, _)]) => *value,
+            _ => self.settings.combine(&values),
+        };
+        self.boost * self.settings.score(score, factor)
     }
 
     /// Skips documents that score below `min_score`.

@@ -81,6 +81,39 @@ impl Scorer for BitsScorer {
     }
 }
 
+/// Scorer of the documents of a term, each of which has it once.
+pub(super) struct ListedTermScorer {
+    docs: BitsScorer,
+    score: TermScore,
+}
+
+impl ListedTermScorer {
+    pub(super) fn new(docs: Bits, score: TermScore) -> ListedTermScorer {
+        ListedTermScorer {
+            docs: BitsScorer::new(docs, 0.0),
+            score,
+        }
+    }
+}
+
+impl Scorer for ListedTermScorer {
+    fn doc(&self) -> u32 {
+        self.docs.doc()
+    }
+
+    fn advance(&mut self) -> u32 {
+        self.docs.advance()
+    }
+
+    fn seek(&mut self, target: u32) -> u32 {
+        self.docs.seek(target)
+    }
+
+    fn score(&mut self) -> f32 {
+        self.score.of(self.docs.doc(), 1)
+    }
+}
+
 /// Scorer of all documents, with a constant score.
 pub(super) struct AllScorer {
     doc: u32,

@@ -17,6 +17,7 @@ mod function;
 mod join;
 mod leaf;
 mod limit;
+mod listed_term;
 mod match_scorer;
 mod phrase;
 mod positions;

@@ -14,7 +14,7 @@ use crate::score::corpus::Corpus;
 use crate::score::frequent_phrase::{FrequentPhrase, Word};
 use crate::score::function::{BoostingScorer, FunctionScorer, SegmentFunction};
 use crate::score::join::{JoinScorer, RelatedWeight};
-use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScorer};
+use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, ListedTermScorer, TermScorer};
 use crate::score::limit::LimitScorer;
 use crate::score::match_scorer::MatchScorer;
 use crate::score::phrase::{PhraseScorer, Slot};
@@ -58,6 +58,12 @@ pub(super) enum WeightKind {
         docs: Vec<Within>,
     },
     Docs {
+        docs: Vec<Bits>,
+    },
+    /// A term that the index does not have, and its documents by segment.
+    ListedTerm {
+        similarity: SimilarityWeight,
+        text: String,
         docs: Vec<Bits>,
     },
     /// The first of the documents, by segment.
@@ -126,6 +132,7 @@ impl Weight {
         match &self.kind {
             WeightKind::Nothing => 0.0,
             WeightKind::Term { similarity, .. }
+            | WeightKind::ListedTerm { similarity, .. }
             | WeightKind::Phrase { similarity, .. }
             | WeightKind::Span { similarity, .. } => similarity.sum_of_squares(self.boost),
             WeightKind::Boosting { positive, .. } => square * positive.sum_of_squares(),
@@ -172,6 +179,7 @@ impl Weight {
                 self.value = boost;
             }
             WeightKind::Term { similarity, .. }
+            | WeightKind::ListedTerm { similarity, .. }
             | WeightKind::Phrase { similarity, .. }
             | WeightKind::Span { similarity, .. } => self.value = similarity.normalize(boost, norm, top_boost),
             WeightKind::Bool { clauses, .. } => clauses
@@ -230,6 +238,13 @@ impl Weight {
             },
             WeightKind::Docs { docs, .. } => match docs.get(at) {
                 Some(docs) => Box::new(BitsScorer::new(docs.clone(), self.value)),
+                None => return Ok(None),
+            },
+            WeightKind::ListedTerm { similarity, docs, .. } => match docs.get(at) {
+                Some(docs) => {
+                    let score = similarity.term_score(self.value, segment)?;
+                    Box::new(ListedTermScorer::new(docs.clone(), score))
+                }
                 None => return Ok(None),
             },
             WeightKind::Limit { docs, limit } => match docs.get(at) {

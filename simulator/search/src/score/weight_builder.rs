@@ -33,7 +33,7 @@ impl WeightBuilder<'_> {
     }
 
     /// Weight of terms with these statistics.
-    fn similarity(&self, field: &QueryField, terms: Vec<TermStatistics>) -> Result<SimilarityWeight> {
+    pub(super) fn similarity(&self, field: &QueryField, terms: Vec<TermStatistics>) -> Result<SimilarityWeight> {
         let is_used = !field.similarity.is_classic() && field.frequencies;
         let length = is_used.then(|| match self.corpus.statistics {
             Some(statistics) => statistics.length(field, self.budget),
@@ -116,6 +116,7 @@ impl WeightBuilder<'_> {
                 let accepts = |type_name: &str, id: &str| test.accepts(&format!("{type_name}#{id}"));
                 docs_at(view, self.corpus.shard.locate_where(accepts))
             }
+            QueryKind::ListedTerm { field, text, docs } => self.listed_term(field, text, docs)?,
             QueryKind::Bool {
                 clauses,
                 minimum_should_match,

@@ -84,6 +84,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_similarities(include_str!("../recorded/similarities.jsonl"), 450)]
 #[case::of_rejected_documents(include_str!("../recorded/rejected.jsonl"), 20)]
 #[case::of_kinds_of_queries_by_field(include_str!("../recorded/kinds.jsonl"), 450)]
+#[case::of_kinds_of_fields_by_query(include_str!("../recorded/kinds_of_fields.jsonl"), 540)]
 #[tokio::test]
 async fn requests_are_answered_as_by_elasticsearch(#[case] recorded: &str, #[case] at_least: usize) {
     let backend = Backend::new();

@@ -118,7 +118,7 @@ impl Fields<'_> {
             FieldData::Disabled => "binary",
             FieldData::Index => "_index",
             FieldData::Parents => "_parent",
-            FieldData::PagedBytes => "string",
+            FieldData::PagedBytes | FieldData::SortedSet => "string",
             _ => return Ok(()),
         };
         Err(refuse(
