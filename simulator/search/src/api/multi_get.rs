@@ -101,7 +101,8 @@ pub(crate) fn mget(
         return Err(SearchError::invalid(&missing));
     }
     let filter = SourceFilter::of_params(&request.params);
-    let default_fields = request.param("fields").map(|text| names(&json!(text)));
+    let default_fields = request.param("fields").filter(|text| !text.is_empty());
+    let default_fields = default_fields.map(|text| names(&json!(text)));
     let realtime = request.flag_or("realtime", true);
     let versions = items.iter().map(item_version).collect::<Result<Vec<_>>>()?;
     let filters = items.iter().map(item_filter).collect::<Result<Vec<_>>>()?;

@@ -260,7 +260,8 @@ fn single(
     }
     let mut wanted = SearchRequest::parse(&params, body, &shared.cluster.options.limits)?;
     wanted.types = types_of(header.types.as_deref().or(types));
-    wanted.routing = header.routing.or(wanted.routing);
+    let default = request.param("routing").filter(|routing| !routing.is_empty());
+    wanted.routing = header.routing.or(default.map(str::to_owned));
     wanted.preference = header.preference;
     wanted.budget = request.budget.clone();
     let indices = header.indices.as_deref().or(index).unwrap_or_default();

@@ -106,6 +106,11 @@ fn hit_json(
         }
     }
     let stored_of = |field: &Field| {
+        // Another type may not store the field.
+        let own = mapping.field_of(stored.type_name(), &field.name);
+        if !own.is_some_and(|own| own.field_type.store) {
+            return vec![];
+        }
         let document = (&whole_source, stored.source());
         stored_values(mapping, stored.type_name(), field, document)
     };

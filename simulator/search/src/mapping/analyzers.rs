@@ -211,6 +211,13 @@ impl Mapping {
         }
     }
 
+    /// Returns the names of the metadata fields that a pattern with `*` matches, of those that every type has.
+    pub(crate) fn own_names(&self, pattern: &str) -> Vec<String> {
+        let names = own_fields::matching(pattern).filter(|name| !self.fields.contains_key(*name));
+        let has_types = !self.types.is_empty();
+        names.filter(|_| has_types).map(str::to_owned).collect()
+    }
+
     /// Returns the analyzer of a metadata field that every type has.
     pub(crate) fn own_analyzer(&self, name: &str) -> Option<&'static Analyzer> {
         own_fields::analyzer(name).filter(|_| !self.types.is_empty())

@@ -12,8 +12,13 @@ use crate::similarity::Similarity;
 const NO_DOCUMENT: FieldOrdinal = ALL_BOOSTS - 1;
 
 /// Fields of numbers. No document has them, unless its type enables them as fields of their own.
-static NUMBERS: LazyLock<[Field; 3]> = LazyLock::new(|| {
-    let fields = [(TIMESTAMP, Kind::Date), (TTL, Kind::Long), ("_size", Kind::Integer)];
+static NUMBERS: LazyLock<[Field; 4]> = LazyLock::new(|| {
+    let fields = [
+        (TIMESTAMP, Kind::Date),
+        (TTL, Kind::Long),
+        ("_size", Kind::Integer),
+        ("_boost", Kind::Float),
+    ];
     fields.map(|(name, kind)| Field {
         ordinal: NO_DOCUMENT,
         name: name.to_owned(),
@@ -40,6 +45,13 @@ const TEXTS: [&str; 8] = [
     "_type",
     "_uid",
 ];
+
+/// Returns the names that a pattern with `*` matches. Others than those of [`TEXTS`] and [`NUMBERS`] have terms.
+pub(super) fn matching(pattern: &str) -> impl Iterator<Item = &'static str> {
+    let names = NUMBERS.iter().map(|field| field.name.as_str());
+    let names = names.chain(TEXTS).chain(["_all", "_version"]);
+    names.filter(move |name| crate::pattern::matches(pattern, name))
+}
 
 /// Returns a field of numbers that no document has.
 pub(super) fn numbers(name: &str) -> Option<&'static Field> {

@@ -4,6 +4,7 @@ use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
 use crate::mapping::Kind;
+use crate::query::levenshtein;
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
@@ -46,7 +47,18 @@ fn parse_checked(context: &Context<'_>, text: &str, settings: &StringSettings) -
             ))
             .caused_by(SearchError::new(400, error.kind, error.message))
     };
-    let clauses = parse(text).map_err(failed)?;
+    let wrapped = |error: SearchError| match error.kind {
+        "ParseException" => failed(SyntaxError {
+            kind: error.kind,
+            message: error.reason,
+        }),
+        _ => error,
+    };
+    let clauses = parse(text).map_err(|(error, terms)| {
+        // Lucene's parser builds each term as it reads it.
+        let built = terms.iter().try_for_each(|term| builder.node(term).map(drop));
+        built.err().map_or_else(|| failed(error), wrapped)
+    })?;
     let query = match clauses.as_slice() {
         [
             Clause {
@@ -57,16 +69,7 @@ fn parse_checked(context: &Context<'_>, text: &str, settings: &StringSettings) -
         ] => builder.node(node),
         _ => builder.clauses(&clauses),
     };
-    let query = query.map_err(|error| {
-        if error.kind == "ParseException" {
-            failed(SyntaxError {
-                kind: error.kind,
-                message: error.reason,
-            })
-        } else {
-            error
-        }
-    })?;
+    let query = query.map_err(wrapped)?;
     Ok(query.map_or_else(|| Query::any(vec![]), Query::fix_negative))
 }
 
@@ -230,9 +233,11 @@ impl Builder<'_> {
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let rewrite = self.settings.rewrite;
         match (term.kind, &term.fuzzy) {
-            // The index has no terms of these.
-            (TermKind::Wildcard, _) if is_every_term(term) && !self.context.has_texts(name) => {
-                Ok(Some(self.context.exists(name).constant()))
+            (TermKind::Wildcard, _)
+                if self.settings.analyze_wildcard && self.is_number(name) && !is_every_term(term) =>
+            {
+                let reason = "NumericTokenStream does not support CharTermAttribute.";
+                Err(SearchError::argument(reason))
             }
             (TermKind::Wildcard | TermKind::Prefix, _)
                 if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) =>
@@ -242,6 +247,10 @@ impl Builder<'_> {
                     "ParseException",
                     "'*' or '?' not allowed as first character in WildcardQuery",
                 ))
+            }
+            // The index has no terms of these.
+            (TermKind::Wildcard, _) if is_every_term(term) && !self.context.has_texts(name) => {
+                Ok(Some(self.context.exists(name).constant()))
             }
             (TermKind::Wildcard, _) => {
                 let pattern = self.expanded(&term.text);
@@ -254,7 +263,7 @@ impl Builder<'_> {
             }
             (TermKind::Prefix, _) => {
                 let prefix = self.expanded(&term.text);
-                if !self.settings.analyze_wildcard {
+                if !self.settings.analyze_wildcard || self.is_number(name) {
                     return super::value::prefix(self.context, name, prefix, rewrite).map(Some);
                 }
                 let terms = self.analyzer(name).terms(&prefix);
@@ -281,19 +290,28 @@ impl Builder<'_> {
         }
     }
 
+    fn is_number(&self, name: &str) -> bool {
+        let field = self.context.mapped(name);
+        field.is_some_and(|field| field.field_type.kind.is_numeric())
+    }
+
     fn fuzzy(&self, name: &str, text: &str, similarity: &str) -> Result<Option<Query>> {
         if let Some(field) = self
             .context
             .mapped(name)
             .filter(|field| field.field_type.kind.is_numeric())
         {
-            // For a number or a date, the value is an absolute distance. A tilde alone means 2.
-            let by = if similarity.is_empty() { "2" } else { similarity };
+            // For a number or a date, the value is an absolute distance.
+            let default = self.settings.fuzzy_similarity.to_string();
+            let by = if similarity.is_empty() { &default } else { similarity };
             return super::text::fuzzy_number(self.context, field, &self.expanded(text), by).map(Some);
         }
         let term = super::text::term_text(self.context, name, self.expanded(text))?;
         // A text that is no number means the default, 2 edits, as in Lucene. Elasticsearch 1.5.2 refuses it.
-        let edits = auto_edits(similarity, &term);
+        let edits = match similarity {
+            "" => levenshtein::edits(self.settings.fuzzy_similarity, term.chars().count()),
+            own => auto_edits(own, &term),
+        };
         let settings = self.settings;
         let (prefix, expansions) = fuzzy_limits(
             self.context,

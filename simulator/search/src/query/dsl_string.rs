@@ -78,6 +78,27 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
     Ok(settings.named(context, query))
 }
 
+/// Converts the fuzziness of a query string to a similarity.
+///
+/// # Errors
+/// More than two edits, a number of edits with a fraction, a text that is no number.
+fn similarity_of(fuzziness: &str) -> Result<f32> {
+    match fuzziness {
+        "1" => return Ok(0.8),
+        "2" => return Ok(0.66),
+        auto if auto.eq_ignore_ascii_case("auto") => return Ok(0.66),
+        _ => {}
+    }
+    let similarity: f32 = fuzziness.parse().map_err(|_| SearchError::float(fuzziness))?;
+    match (0.0..1.0).contains(&similarity) {
+        true => Ok(similarity),
+        false => {
+            let reason = format!("Can't get similarity from fuzziness [{fuzziness}]");
+            Err(SearchError::illegal(reason))
+        }
+    }
+}
+
 /// Parses `query_string`.
 pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let form = Form {
@@ -156,6 +177,9 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     }
     if let Some(slop) = settings.int("phrase_slop") {
         parsed.phrase_slop = slop_of(slop);
+    }
+    if let Some(fuzziness) = settings.text("fuzziness") {
+        parsed.fuzzy_similarity = similarity_of(&fuzziness)?;
     }
     if let Some(length) = settings.int("fuzzy_prefix_length") {
         parsed.fuzzy_prefix_length = length;

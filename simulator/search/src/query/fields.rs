@@ -426,13 +426,11 @@ impl<'a> Context<'a> {
         if !pattern.contains('*') {
             return vec![pattern.to_owned()];
         }
-        self.mapping
-            .field_names(pattern)
-            .into_iter()
-            .filter(|name| {
-                self.mapped(name)
-                    .is_some_and(|field| field.field_type.kind != Kind::Binary)
-            })
-            .collect()
+        let is_searched = |name: &String| {
+            let field = self.mapped(name);
+            field.is_some_and(|field| field.field_type.kind != Kind::Binary)
+        };
+        let names = self.mapping.field_names(pattern).into_iter().filter(is_searched);
+        names.chain(self.mapping.own_names(pattern)).collect()
     }
 }

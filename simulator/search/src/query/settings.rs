@@ -48,6 +48,8 @@ pub(crate) struct StringSettings {
     pub(crate) allow_leading_wildcard: bool,
     pub(crate) auto_generate_phrase_queries: bool,
     pub(crate) phrase_slop: i32,
+    /// Similarity, or number of edits from 1 on, of a fuzzy term without one. Default: 2 edits.
+    pub(crate) fuzzy_similarity: f32,
     pub(crate) fuzzy_prefix_length: i64,
     pub(crate) fuzzy_max_expansions: i64,
     pub(crate) use_dis_max: bool,
@@ -71,6 +73,7 @@ impl Default for StringSettings {
             allow_leading_wildcard: true,
             auto_generate_phrase_queries: false,
             phrase_slop: 0,
+            fuzzy_similarity: 2.0,
             fuzzy_prefix_length: 0,
             fuzzy_max_expansions: 50,
             use_dis_max: true,

@@ -9,8 +9,8 @@ const MAX_DEPTH: usize = 100;
 /// Parses a query string into its clauses.
 ///
 /// # Errors
-/// A syntax error, with the message of Lucene's parser.
-pub(crate) fn parse(text: &str) -> Parsed<Vec<Clause>> {
+/// A syntax error, with the message of Lucene's parser, and the terms before it, in their order.
+pub(crate) fn parse(text: &str) -> Result<Vec<Clause>, (SyntaxError, Vec<Node>)> {
     let (tokens, lexical) = tokens(text);
     let mut parser = Parser {
         text,
@@ -19,13 +19,10 @@ pub(crate) fn parse(text: &str) -> Parsed<Vec<Clause>> {
         at: 0,
         expected: Vec::new(),
         looked_ahead: false,
+        terms: Vec::new(),
     };
-    let clauses = parser.query(None, 0)?;
-    parser.expect(&[TokenKind::End]);
-    if parser.kind() != TokenKind::End || parser.lexical.is_some() {
-        return Err(parser.unexpected());
-    }
-    Ok(clauses)
+    let clauses = parser.whole();
+    clauses.map_err(|error| (error, parser.terms))
 }
 
 fn column(text: &str, at: usize) -> usize {
@@ -56,11 +53,23 @@ struct Parser<'a> {
     expected: Vec<TokenKind>,
     /// Whether the parser looked ahead for a field name after the last token.
     looked_ahead: bool,
+    /// The terms, phrases and ranges that it has read.
+    terms: Vec<Node>,
 }
 
 type Parsed<T> = std::result::Result<T, SyntaxError>;
 
 impl<'a> Parser<'a> {
+    /// Parses all of the text.
+    fn whole(&mut self) -> Parsed<Vec<Clause>> {
+        let clauses = self.query(None, 0)?;
+        self.expect(&[TokenKind::End]);
+        if self.kind() != TokenKind::End || self.lexical.is_some() {
+            return Err(self.unexpected());
+        }
+        Ok(clauses)
+    }
+
     fn peek(&self, ahead: usize) -> Lexeme<'a> {
         self.tokens.get(self.at + ahead).copied().unwrap_or(Lexeme {
             kind: TokenKind::End,
@@ -223,7 +232,12 @@ impl<'a> Parser<'a> {
             }
             return Ok(Node::Group { clauses, boost });
         }
-        self.term(field.map(str::to_owned))
+        let term = self.term(field.map(str::to_owned))?;
+        // The parser looks at the token after a term before it builds the term.
+        if self.kind() != TokenKind::End || self.lexical.is_none() {
+            self.terms.push(term.clone());
+        }
+        Ok(term)
     }
 
     fn boost(&mut self) -> Parsed<Option<f32>> {
@@ -432,7 +446,7 @@ mod tests {
         "Lexical error at line 1, column 12.  Encountered: <EOF> after : \"/queue\""
     )]
     fn an_error_has_the_token_and_the_expected_tokens(#[case] text: &str, #[case] message: &str) {
-        assert_eq!(parse(text).unwrap_err().message, message);
+        assert_eq!(parse(text).unwrap_err().0.message, message);
     }
 
     #[test]
