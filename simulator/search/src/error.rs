@@ -115,6 +115,11 @@ impl SearchError {
         SearchError::new(400, "IllegalArgumentException", reason)
     }
 
+    /// The texts of a field of numbers cannot be analyzed.
+    pub(crate) fn no_texts() -> SearchError {
+        SearchError::argument("NumericTokenStream does not support CharTermAttribute.")
+    }
+
     pub(crate) fn parse(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "ElasticsearchParseException", reason)
     }

@@ -7,7 +7,7 @@ mod binary;
 mod syntax;
 mod tokens;
 
-pub(crate) use binary::{BASE64, binary};
+pub(crate) use binary::{BASE64, BASE64_UNIT, binary};
 pub(crate) use tokens::{Token, Tokens};
 
 use std::fmt;

@@ -52,13 +52,10 @@ impl Suggester<'_> {
         };
         let field = analyzed.and_then(|name| mapping.field(name));
         match field.filter(|field| field.field_type.kind.is_numeric()) {
-            Some(_) => {
-                let reason = "NumericTokenStream does not support CharTermAttribute.";
-                Err(SearchError {
-                    status: 500,
-                    ..SearchError::argument(reason)
-                })
-            }
+            Some(_) => Err(SearchError {
+                status: 500,
+                ..SearchError::no_texts()
+            }),
             None => Ok(()),
         }
     }

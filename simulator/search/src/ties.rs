@@ -31,7 +31,7 @@ pub(crate) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> V
 }
 
 /// Returns the finalizer of MurmurHash3.
-fn mixed(hash: u32) -> u32 {
+pub(crate) fn mixed(hash: u32) -> u32 {
     let hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
     let hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
     hash ^ hash >> 16

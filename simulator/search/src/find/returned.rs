@@ -10,13 +10,10 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::source::extract;
 use crate::index::{boosted_value, encoded_date, encoded_number};
-use crate::json::{BASE64, java_number, java_text, literal, whole};
+use crate::json::{BASE64, BASE64_UNIT, java_number, java_text, literal, whole};
 use crate::mapping::{Field, FieldType, Kind, Mapping, out_of_range, truth, unsortable};
 use crate::query::GeoPoint;
 use crate::score::score_json;
-
-/// Length of a unit of base64.
-const BASE64_UNIT: usize = 4;
 
 /// Converts a value of a source, for a field that is not stored.
 ///

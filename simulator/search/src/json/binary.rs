@@ -17,7 +17,7 @@ pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Number of characters of a unit of base64.
-const UNIT: usize = 4;
+pub(crate) const BASE64_UNIT: usize = 4;
 
 /// Decodes a value that is base64, with white space between its units. `source` is what the parser reads, in errors.
 ///
@@ -34,7 +34,7 @@ pub(crate) fn binary(value: &Value, source: &str) -> Result<Vec<u8>> {
                 None => {
                     let characters: Vec<u8> = text.bytes().filter(|byte| *byte > b' ').collect();
                     // Any unit can be padded.
-                    let units = characters.chunks(UNIT).map(|unit| BASE64.decode(unit));
+                    let units = characters.chunks(BASE64_UNIT).map(|unit| BASE64.decode(unit));
                     let bytes = units.collect::<Result<Vec<_>, _>>().map_err(SearchError::engine)?;
                     Ok(bytes.concat())
                 }

@@ -3,7 +3,6 @@
 use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
 use crate::error::{Result, SearchError};
-use crate::mapping::Kind;
 use crate::query::levenshtein;
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
@@ -234,10 +233,9 @@ impl Builder<'_> {
         let rewrite = self.settings.rewrite;
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _)
-                if self.settings.analyze_wildcard && self.is_number(name) && !is_every_term(term) =>
+                if self.settings.analyze_wildcard && self.context.numeric(name).is_some() && !is_every_term(term) =>
             {
-                let reason = "NumericTokenStream does not support CharTermAttribute.";
-                Err(SearchError::argument(reason))
+                Err(SearchError::no_texts())
             }
             (TermKind::Wildcard | TermKind::Prefix, _)
                 if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) =>
@@ -263,7 +261,7 @@ impl Builder<'_> {
             }
             (TermKind::Prefix, _) => {
                 let prefix = self.expanded(&term.text);
-                if !self.settings.analyze_wildcard || self.is_number(name) {
+                if !self.settings.analyze_wildcard || self.context.numeric(name).is_some() {
                     return super::value::prefix(self.context, name, prefix, rewrite).map(Some);
                 }
                 let terms = self.analyzer(name).terms(&prefix);
@@ -290,17 +288,8 @@ impl Builder<'_> {
         }
     }
 
-    fn is_number(&self, name: &str) -> bool {
-        let field = self.context.mapped(name);
-        field.is_some_and(|field| field.field_type.kind.is_numeric())
-    }
-
     fn fuzzy(&self, name: &str, text: &str, similarity: &str) -> Result<Option<Query>> {
-        if let Some(field) = self
-            .context
-            .mapped(name)
-            .filter(|field| field.field_type.kind.is_numeric())
-        {
+        if let Some(field) = self.context.numeric(name) {
             // For a number or a date, the value is an absolute distance.
             let default = self.settings.fuzzy_similarity.to_string();
             let by = if similarity.is_empty() { &default } else { similarity };
@@ -395,14 +384,7 @@ impl Builder<'_> {
                 return self.range(name, None, Some((bound.to_owned(), included))).map(Some);
             }
         }
-        let field = self.context.analyzed(name);
-        if let Some(field) =
-            field.filter(|field| field.field_type.kind.is_numeric() || field.field_type.kind == Kind::Boolean)
-        {
-            // The texts of a type that does not have the field are analyzed.
-            if self.context.mapped(name).is_none() && field.field_type.kind == Kind::Date {
-                super::value::number_term(self.context, Some(field), text)?;
-            }
+        if let Some(field) = super::value::exact_field(self.context, name, text)? {
             return exact(self.context, field, text).map(Some);
         }
         let style = Style {
@@ -418,10 +400,7 @@ impl Builder<'_> {
     }
 
     fn range(&self, name: &str, lower: super::text::Bound, upper: super::text::Bound) -> Result<Query> {
-        let numeric = self
-            .context
-            .mapped(name)
-            .is_some_and(|field| field.field_type.kind.is_numeric());
+        let numeric = self.context.numeric(name).is_some();
         let cased = |bound: super::text::Bound| {
             if numeric {
                 bound

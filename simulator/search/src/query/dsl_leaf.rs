@@ -162,7 +162,7 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         rewrite => rewrite,
     };
     let text = text_of(value);
-    let numeric = context.mapped(field).filter(|field| field.field_type.kind.is_numeric());
+    let numeric = context.numeric(field);
     if let Some(mapped) = numeric.filter(|_| name == "fuzzy") {
         let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings)?)?;
         return Ok(Some((field, settings.named(context, with_boost(query, boost)))));

@@ -6,7 +6,6 @@ use serde_json::Value;
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
-use crate::mapping::Kind;
 use crate::query::dsl_parts::{
     auto_edits, check_fuzziness, check_minimum, fuzzy_limits, minimum, parsing_error, rewrite_of, text_of, with_boost,
     with_minimum,
@@ -14,7 +13,7 @@ use crate::query::dsl_parts::{
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
 use crate::query::text::{Style, analyzed, slop_of};
-use crate::query::value::{exact_value, number_term};
+use crate::query::value::{exact_field, exact_value};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 use crate::ties::in_hash_order;
 
@@ -118,13 +117,7 @@ impl MatchSettings {
 
     fn of_any_type(&self, context: &Context<'_>, name: &str) -> Result<Option<Query>> {
         let field = context.field(name);
-        if let Some(mapped) = context.analyzed(name)
-            && (mapped.field_type.kind.is_numeric() || mapped.field_type.kind == Kind::Boolean)
-        {
-            // The texts of a type that does not have the field are analyzed.
-            if context.mapped(name).is_none() && mapped.field_type.kind == Kind::Date {
-                number_term(context, Some(mapped), &self.text)?;
-            }
+        if let Some(mapped) = exact_field(context, name, &self.text)? {
             return match exact_value(context, mapped, &self.value) {
                 Err(_) if self.lenient && context.mapped(name).is_some() => Ok(None),
                 built => built.map(Some),

@@ -427,13 +427,8 @@ fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let minimum_rare = wanted("low_freq").or_else(|| settings.get("minimum_should_match").cloned());
     let minimum_frequent = wanted("high_freq");
     let analyzer = settings.analyzer(context, "common")?;
-    let is_number = context
-        .mapped(name)
-        .is_some_and(|field| field.field_type.kind.is_numeric());
-    if analyzer.is_none() && is_number {
-        return Err(SearchError::argument(
-            "NumericTokenStream does not support CharTermAttribute.",
-        ));
+    if analyzer.is_none() && context.numeric(name).is_some() {
+        return Err(SearchError::no_texts());
     }
     let terms: Vec<String> = analyzer
         .unwrap_or_else(|| context.search_analyzer(name))

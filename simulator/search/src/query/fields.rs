@@ -228,6 +228,11 @@ impl<'a> Context<'a> {
         self.mapped(name).or_else(|| self.mapping.exact_field(name))
     }
 
+    /// Returns a mapped field, if it is of numbers.
+    pub(crate) fn numeric(&self, name: &str) -> Option<&'a Field> {
+        self.mapped(name).filter(|field| field.field_type.kind.is_numeric())
+    }
+
     /// Returns a field, of any type, whose terms are texts.
     fn text_field(&self, name: &str) -> Option<&'a Field> {
         self.analyzed(name)

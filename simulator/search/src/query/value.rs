@@ -118,6 +118,21 @@ pub(super) fn number_term(context: &Context<'_>, field: Option<&Field>, text: &s
     exact(context, field, text).map(Some)
 }
 
+/// Returns the field of numbers or booleans of which a text is one exact value. `None` for other fields.
+///
+/// # Errors
+/// A text that is no date, for the dates of a type that is not searched: it is analyzed.
+pub(super) fn exact_field<'c>(context: &Context<'c>, name: &str, text: &str) -> Result<Option<&'c Field>> {
+    let is_exact = |field: &&Field| field.field_type.kind.is_numeric() || field.field_type.kind == Kind::Boolean;
+    let field = context.analyzed(name).filter(is_exact);
+    if let Some(field) = field.filter(|field| field.field_type.kind == Kind::Date)
+        && context.mapped(name).is_none()
+    {
+        number_term(context, Some(field), text)?;
+    }
+    Ok(field)
+}
+
 /// Builds the query for the documents of a term that the index does not have.
 fn listed(field: QueryField, text: String, docs: Query) -> Query {
     let docs = Box::new(docs);

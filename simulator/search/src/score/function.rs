@@ -12,6 +12,7 @@ use crate::mapping::unsortable;
 use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Origin, ScoreFunction};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
+use crate::ties::mixed;
 
 /// A score function with the columns of one segment.
 pub(super) struct SegmentFunction {
@@ -164,10 +165,8 @@ fn random(seed: u32, uid: &str) -> f64 {
         let tail = rest.iter().rev().fold(0, |tail, byte| tail << 8 | u32::from(*byte));
         hash ^= scramble(tail);
     }
-    hash ^= uid.len() as u32;
-    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
-    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
-    f64::from((hash ^ hash >> 16) & 0x00ff_ffff) / f64::from(1u32 << 24)
+    let hash = mixed(hash ^ uid.len() as u32);
+    f64::from(hash & 0x00ff_ffff) / f64::from(1u32 << 24)
 }
 
 /// Scorer of `function_score`.
