@@ -173,11 +173,15 @@ impl Prepared<'_> {
     /// Writes the document.
     fn write(&self, shared: &Shared, source: &[u8]) -> Result<Indexed> {
         let is_mapped = self.check()?;
-        self.write_checked(shared, source, is_mapped)
+        Ok(Indexed {
+            written: self.write_checked(shared, source, is_mapped)?,
+            index: self.index.name.clone(),
+            id: self.id().to_owned(),
+        })
     }
 
     /// Writes the document as an action of a bulk request, where an invalid document of a new type has another error.
-    fn write_in_bulk(&self, shared: &Shared, source: &[u8]) -> Result<Indexed> {
+    fn write_in_bulk(&self, shared: &Shared, source: &[u8]) -> Result<Written> {
         let is_mapped = self.check()?;
         let written = self.write_checked(shared, source, is_mapped);
         written.map_err(|error| match error.kind {
@@ -202,7 +206,7 @@ impl Prepared<'_> {
     }
 
     /// Writes the document. An invalid document of a new type maps the type, with what comes before the error.
-    fn write_checked(&self, shared: &Shared, source: &[u8], is_mapped: bool) -> Result<Indexed> {
+    fn write_checked(&self, shared: &Shared, source: &[u8], is_mapped: bool) -> Result<Written> {
         let (index, type_name, id) = (&self.index, self.type_name, &*self.id);
         let placement = Placement {
             routing: self.routing.as_deref(),
@@ -223,7 +227,7 @@ impl Prepared<'_> {
             .mapping()
             .check_routing(type_name, &document, self.routing.as_deref())?;
         let now = (shared.cluster.options.ticks)();
-        let written = index.write(
+        index.write(
             type_name,
             id,
             placement,
@@ -232,12 +236,7 @@ impl Prepared<'_> {
             &document,
             self.condition,
             now,
-        )?;
-        Ok(Indexed {
-            index: index.name.clone(),
-            id: id.to_owned(),
-            written,
-        })
+        )
     }
 }
 

@@ -149,18 +149,25 @@ impl Chunk {
         })
     }
 
-    /// Returns the values of a document's columns, and its stored fields in two parts.
-    fn values(&self, doc: usize, fields: Fields) -> Option<[(Field, FieldValue<'_>); 3]> {
+    /// Returns the values of a document's columns, and its stored fields in one or two parts.
+    fn values(&self, doc: usize, fields: Fields) -> Option<[Option<(Field, FieldValue<'_>)>; 3]> {
         let (start, end) = self.bounds(doc)?;
         let columns = self.columns.get(start.columns..end.columns)?;
         let norms = self.norms.get(start.norms..end.norms)?;
+        let stored = self.stored.get(start.stored..end.stored)?;
+        let (head, source) = stored.split_at_checked(end.head.checked_sub(start.stored)?)?;
         // tantivy writes and reads a text at once, but bytes one by one.
-        let source = std::str::from_utf8(self.stored.get(end.head..end.stored)?);
-        let head = if source.is_ok() { end.head } else { end.stored };
+        let (bytes, text) = if let Ok(all) = std::str::from_utf8(stored) {
+            (None, Some(all))
+        } else if let Ok(source) = std::str::from_utf8(source) {
+            (Some(head), Some(source))
+        } else {
+            (Some(stored), None)
+        };
         Some([
-            (fields.columns, FieldValue::Columns(columns, norms)),
-            (fields.stored, FieldValue::Bytes(self.stored.get(start.stored..head)?)),
-            (fields.stored, FieldValue::Text(source.unwrap_or_default())),
+            Some((fields.columns, FieldValue::Columns(columns, norms))),
+            bytes.map(|bytes| (fields.stored, FieldValue::Bytes(bytes))),
+            text.map(|text| (fields.stored, FieldValue::Text(text))),
         ])
     }
 }
@@ -176,11 +183,11 @@ pub(super) struct BatchDocument {
 
 impl Document for BatchDocument {
     type Value<'a> = FieldValue<'a>;
-    type FieldsValuesIter<'a> = std::iter::Flatten<std::option::IntoIter<[(Field, FieldValue<'a>); 3]>>;
+    type FieldsValuesIter<'a> = std::iter::Flatten<std::array::IntoIter<Option<(Field, FieldValue<'a>)>, 3>>;
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         let chunk = self.batch.chunks.get(self.chunk);
         let values = chunk.and_then(|chunk| chunk.values(self.doc, self.fields));
-        values.into_iter().flatten()
+        values.unwrap_or_default().into_iter().flatten()
     }
 }
 

@@ -133,16 +133,14 @@ impl<'a> DocumentParser<'a> {
             let boost = field.field_type.boost * boost.unwrap_or(1.0);
             self.add_to_all(text, boost);
         }
-        // Multi-fields read the end of an object in place of the value within it.
-        let end = Value::from("}");
         for (other, node) in &node.fields {
             let path = format!("{name}.{other}");
-            let value = match boost {
-                None => value,
-                Some(_) if node.field_type.kind == Kind::String => &end,
+            match boost {
+                None => self.field(&path, node, value, false)?,
+                // Multi-fields read the end of an object in place of the value within it.
+                Some(_) if node.field_type.kind == Kind::String => self.field(&path, node, &"}".into(), false)?,
                 Some(_) => return Err(unparsed(&path, not_numeric("END_OBJECT", BODY))),
-            };
-            self.field(&path, node, value, false)?;
+            }
         }
         Ok(())
     }

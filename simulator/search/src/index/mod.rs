@@ -27,6 +27,7 @@ mod segment;
 mod segment_writer;
 mod shard;
 mod stored;
+mod texts;
 mod values;
 mod version_map;
 mod view;

@@ -3,17 +3,17 @@
 //! - Guarantees: terms are written in the order of their bytes, documents in the order of the batch.
 //! - Limits: 16 bytes for each occurrence of a term, while they are sorted.
 //!
-//! A text is looked up once for its field and `_all`, and occurrences are sorted by counting, as a hash table of terms
-//! with a list for each waits for memory.
+//! A text is looked up once for its field and `_all`, and occurrences are sorted by counting, in the order in which
+//! they are written, as a hash table of terms with a list for each waits for memory.
 
 use foldhash::HashMap;
-use indexmap::IndexSet;
 use tantivy::Segment;
 use tantivy::postings::InvertedIndexSerializer;
 use tantivy::schema::Field;
 
 use super::batch::Batch;
 use super::encoded::StreamTerms;
+use super::texts::{Text, Texts};
 use crate::error::Result;
 
 /// Least size of a term in a batch, in bytes: its length, its position and its prefix character.
@@ -22,7 +22,7 @@ const MIN_TERM_BYTES: usize = 3;
 /// Terms of a batch, and where they occur.
 #[derive(Default)]
 pub(super) struct Postings<'a> {
-    texts: IndexSet<&'a str, foldhash::fast::RandomState>,
+    texts: Texts<'a>,
     /// By text: the last term with this text, and the last one that had it from the term before it. Prefix characters
     /// and numbers.
     recent: Vec<[Option<(char, u32)>; 2]>,
@@ -38,6 +38,16 @@ pub(super) struct Postings<'a> {
 struct Term {
     prefix: char,
     text: u32,
+    /// Number of occurrences.
+    count: u32,
+}
+
+/// A term among those in the order of their bytes.
+struct Ordered {
+    prefix: char,
+    /// Place of its text among those in the order of their bytes.
+    text: u32,
+    term: u32,
     /// Number of occurrences.
     count: u32,
 }
@@ -74,11 +84,8 @@ impl<'a> Postings<'a> {
         let mut text = 0;
         for term in StreamTerms::new(stream) {
             if !term.is_same {
-                let (number, is_new) = self.texts.insert_full(term.text);
-                text = number as u32;
-                if is_new {
-                    self.recent.push([None; 2]);
-                }
+                text = self.texts.insert(term.text);
+                self.recent.resize(self.texts.len(), [None; 2]);
             }
             let id = self.term(text, term.prefix, term.is_same);
             if let Some(term) = self.terms.get_mut(id as usize) {
@@ -113,22 +120,30 @@ impl<'a> Postings<'a> {
     pub(super) fn write(self, segment: &Segment, field: Field) -> Result<()> {
         let mut serializer = InvertedIndexSerializer::open(segment)?;
         let mut field = serializer.new_field(field, self.occurrences.len() as u64, None)?;
-        let sorted = self.sorted();
-        let mut key = String::new();
+        let texts = self.texts.ordered();
+        let ordered = self.ordered(&texts);
+        let sorted = self.sorted(&ordered);
+        let mut rest = sorted.as_slice();
+        let mut key = Vec::new();
         let mut deltas = Vec::new();
-        for (term, occurrences) in self.ordered(&sorted) {
+        for term in ordered {
+            let (occurrences, after) = rest.split_at_checked(term.count as usize).unwrap_or_default();
+            rest = after;
             key.clear();
-            key.push(term.prefix);
-            key.push_str(self.text(term));
+            key.extend_from_slice(term.prefix.encode_utf8(&mut [0; 4]).as_bytes());
+            if let Some((text, _)) = texts.get(term.text as usize) {
+                text.append_to(&mut key);
+            }
             let by_doc = || occurrences.chunk_by(|a, b| doc_of(*a) == doc_of(*b));
-            field.new_term(key.as_bytes(), by_doc().count() as u32, true)?;
+            field.new_term(&key, by_doc().count() as u32, true)?;
             for in_doc in by_doc() {
                 let mut last = 0;
                 deltas.clear();
-                deltas.extend(in_doc.iter().map(|occurrence| {
+                for occurrence in in_doc {
                     let position = position_of(*occurrence);
-                    position.saturating_sub(std::mem::replace(&mut last, position))
-                }));
+                    deltas.push(position.saturating_sub(last));
+                    last = position;
+                }
                 let doc = in_doc.first().map_or(0, |first| doc_of(*first));
                 field.write_doc(doc, in_doc.len() as u32, &deltas);
             }
@@ -138,16 +153,33 @@ impl<'a> Postings<'a> {
         Ok(serializer.close()?)
     }
 
-    fn text(&self, term: &Term) -> &'a str {
-        self.texts.get_index(term.text as usize).copied().unwrap_or_default()
+    /// Returns the terms in the order of their bytes. `texts` are in this order.
+    fn ordered(&self, texts: &[(Text<'a>, u32)]) -> Vec<Ordered> {
+        let mut places = vec![0; texts.len()];
+        for (place, (_, number)) in (0..).zip(texts) {
+            if let Some(own) = places.get_mut(*number as usize) {
+                *own = place;
+            }
+        }
+        let ordered = (0..).zip(&self.terms).map(|(number, term)| Ordered {
+            prefix: term.prefix,
+            text: places.get(term.text as usize).copied().unwrap_or(0),
+            term: number,
+            count: term.count,
+        });
+        let mut ordered: Vec<Ordered> = ordered.collect();
+        ordered.sort_unstable_by_key(|term| (term.prefix, term.text));
+        ordered
     }
 
-    /// Returns the occurrences by term, in the order of the terms' numbers.
-    fn sorted(&self) -> Vec<Occurrence> {
+    /// Returns the occurrences by term, in the order of the terms.
+    fn sorted(&self, ordered: &[Ordered]) -> Vec<Occurrence> {
         let mut free = 0;
-        let mut next: Vec<u32> = Vec::with_capacity(self.terms.len());
-        for term in &self.terms {
-            next.push(free);
+        let mut next: Vec<u32> = vec![0; self.terms.len()];
+        for term in ordered {
+            if let Some(next) = next.get_mut(term.term as usize) {
+                *next = free;
+            }
             free += term.count;
         }
         let mut sorted = vec![0; self.occurrences.len()];
@@ -165,48 +197,6 @@ impl<'a> Postings<'a> {
         }
         sorted
     }
-
-    /// Returns the terms in the order of their bytes, with their occurrences.
-    fn ordered<'o>(&self, sorted: &'o [Occurrence]) -> impl Iterator<Item = (&Term, &'o [Occurrence])> {
-        let ranks = ranks(&self.texts);
-        let mut start = 0;
-        let mut ordered: Vec<(u64, &Term, usize)> = Vec::with_capacity(self.terms.len());
-        for term in &self.terms {
-            let rank = ranks.get(term.text as usize).copied().unwrap_or(0);
-            ordered.push((u64::from(u32::from(term.prefix)) << 32 | u64::from(rank), term, start));
-            start += term.count as usize;
-        }
-        ordered.sort_unstable_by_key(|(key, ..)| *key);
-        ordered.into_iter().map(|(_, term, start)| {
-            let occurrences = sorted.get(start..start + term.count as usize);
-            (term, occurrences.unwrap_or_default())
-        })
-    }
-}
-
-/// Returns the place of each text among all in the order of their bytes.
-fn ranks(texts: &IndexSet<&str, foldhash::fast::RandomState>) -> Vec<u32> {
-    let mut ordered: Vec<(u64, &str, u32)> = (0..)
-        .zip(texts)
-        .map(|(number, text)| (start_of(text), *text, number))
-        .collect();
-    ordered.sort_unstable();
-    let mut ranks = vec![0; texts.len()];
-    for (rank, (_, _, number)) in (0..).zip(ordered) {
-        if let Some(place) = ranks.get_mut(number as usize) {
-            *place = rank;
-        }
-    }
-    ranks
-}
-
-/// Returns the first eight bytes of a text as a number of the same order, so that few comparisons read the text.
-fn start_of(text: &str) -> u64 {
-    let mut start = [0; 8];
-    for (place, byte) in start.iter_mut().zip(text.bytes()) {
-        *place = byte;
-    }
-    u64::from_be_bytes(start)
 }
 
 #[cfg(test)]

@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn stored_fields_of_one_value_and_of_two_are_read_and_merged() {
-        // Before format 4, all stored fields are one value. So is a source that is not a text.
+        // Before format 4, all stored fields are bytes. So they are if the source is not a text.
         let sources: [&[u8]; 2] = [b"\xff", b"{}"];
         let segment_with = |number: u32, source: &[u8]| {
             let mut document = Encoded::default();

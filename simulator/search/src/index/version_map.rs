@@ -1,5 +1,6 @@
 //! The version map: location and version of every document by type and id.
 
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use foldhash::HashMap;
@@ -186,12 +187,11 @@ impl VersionMap {
             .collect()
     }
 
-    /// Returns the version after a write, and the live document that it replaces.
+    /// Returns the version after a write to a document of a key, and the live document that it replaces.
     ///
     /// # Errors
     /// A precondition that does not hold.
-    fn next_version(&self, key: &str, condition: Condition) -> Result<(u64, Option<Slot>)> {
-        let known = self.slots.get(key).copied();
+    fn next_version(key: &str, known: Option<Slot>, condition: Condition) -> Result<(u64, Option<Slot>)> {
         let live = known.filter(|slot| slot.segment != TOMBSTONE);
         let name = || key.replace('\u{0}', "][");
         let conflict = |current: &str, given: u64| {
@@ -237,27 +237,27 @@ impl VersionMap {
         document: &Encoded,
         condition: Condition,
     ) -> Result<Written> {
-        let (version, live) = self.next_version(&key, condition)?;
+        let entry = self.slots.entry(key);
+        let known = match &entry {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(_) => None,
+        };
+        let (version, live) = Self::next_version(entry.key(), known, condition)?;
         let buffer = Arc::get_mut(self.buffers.entry(segment).or_default())
             .ok_or_else(|| SearchError::engine("a document for a segment that is being written"))?;
         let first = buffer.len();
         document.nested.iter().for_each(|nested| buffer.push(nested));
         let doc = buffer.len();
         buffer.push(document);
-        if let Some(old) = live {
-            self.delete_block(old.segment, old.doc - old.nested..=old.doc);
-        }
-        let slot = Slot {
+        entry.insert_entry(Slot {
             segment,
             doc,
             nested: doc - first,
             version,
-        };
-        if self
-            .slots
-            .insert(key, slot)
-            .is_some_and(|slot| slot.segment == TOMBSTONE)
-        {
+        });
+        if let Some(old) = live {
+            self.delete_block(old.segment, old.doc - old.nested..=old.doc);
+        } else if known.is_some() {
             self.deleted -= 1;
         }
         Ok(Written {
@@ -267,7 +267,8 @@ impl VersionMap {
     }
 
     pub(super) fn delete(&mut self, key: Box<str>, condition: Condition) -> Result<Written> {
-        let (version, live) = self.next_version(&key, condition)?;
+        let known = self.slots.get(&key).copied();
+        let (version, live) = Self::next_version(&key, known, condition)?;
         if let Some(old) = live {
             self.delete_block(old.segment, old.doc - old.nested..=old.doc);
         }

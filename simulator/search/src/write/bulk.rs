@@ -23,6 +23,11 @@ use crate::mapping::{check_ttl, ttl_millis};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
+/// Size of a short action with its document, in bytes.
+const ACTION_BYTES: usize = 256;
+/// Maximum number of actions for which memory is reserved before they are parsed.
+const MAX_EXPECTED: usize = 1_024;
+
 /// Response item of an action.
 #[derive(Serialize)]
 struct Item<'a> {
@@ -59,7 +64,9 @@ impl Bulk {
         if !self.items.is_empty() {
             self.items.push(b',');
         }
-        self.items.extend_from_slice(format!("{{\"{name}\":").as_bytes());
+        self.items.push(b'{');
+        serde_json::to_writer(&mut self.items, name).map_err(SearchError::engine)?;
+        self.items.push(b':');
         serde_json::to_writer(&mut self.items, item).map_err(SearchError::engine)?;
         self.items.push(b'}');
         Ok(())
@@ -167,13 +174,14 @@ impl<'a> Action<'a> {
 /// A malformed action, or one that lacks a required parameter. No action of the body is executed then.
 fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8]) -> Result<Vec<Action<'a>>> {
     // As in Elasticsearch, text after the last line end is ignored.
-    let end = body.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-    let mut lines = body
-        .get(..end)
-        .unwrap_or(&[])
-        .split(|byte| *byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let mut actions = Vec::new();
+    let mut ends = memchr::memchr_iter(b'\n', body);
+    let mut start = 0;
+    let mut lines = std::iter::from_fn(|| {
+        let end = ends.next()?;
+        let line = body.get(std::mem::replace(&mut start, end + 1)..end)?;
+        Some(line.strip_suffix(b"\r").unwrap_or(line))
+    });
+    let mut actions = Vec::with_capacity(body.len().div_ceil(ACTION_BYTES).min(MAX_EXPECTED));
     let mut found = Vec::new();
     while let Some(line) = lines.next() {
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -348,21 +356,22 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
 fn executed(shared: &Shared, action: &Action<'_>, step: &Step<'_>) -> Result<Written> {
     let (index, type_name) = (&*action.index, &*action.type_name);
     let parameters = action.parameters();
-    let done = match step {
-        Step::Refused(error, _) => return Err(error.clone()),
+    match step {
+        Step::Refused(error, _) => Err(error.clone()),
         Step::Unrouted => {
             let reason = "routing is required for this item";
-            return Err(SearchError::new(400, "RoutingMissingException", reason));
+            Err(SearchError::new(400, "RoutingMissingException", reason))
         }
-        Step::Write(prepared) => prepared.write_in_bulk(shared, action.source)?,
+        Step::Write(prepared) => prepared.write_in_bulk(shared, action.source),
         Step::Delete => {
             let (id, placement) = (action.required_id()?, parameters.placement);
-            delete_document(shared, index, type_name, id, placement, action.condition)?.0
+            let deleted = delete_document(shared, index, type_name, id, placement, action.condition)?;
+            Ok(deleted.0.written)
         }
         Step::Update => {
             let (id, body) = (action.required_id()?, &action.update);
-            update(shared, index, type_name, id, parameters, body, action.retries)?.indexed
+            let updated = update(shared, index, type_name, id, parameters, body, action.retries)?;
+            Ok(updated.indexed.written)
         }
-    };
-    Ok(done.written)
+    }
 }
