@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::aggs::order::compare_values;
 use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapped, plain};
-use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
+use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
 use crate::error::{Result, SearchError};
+use crate::find::DIVIDED_DOCS;
 use crate::json::{BODY, Token, Tokens, int, is_scalar, long};
 use crate::mapping::truth;
 
@@ -210,41 +212,25 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     let formatter = formatter(scope, aggregation)?;
     let has_sub_aggregations = !aggregation.sub_aggregations.is_empty();
     let bounds = extended_bounds(scope, aggregation, &formatter)?;
-    let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
+    let of_set = |set| Ok((set, Source::of(scope, set, field)?));
+    let sources: Vec<(&DocSet, Source)> = matches.sets.iter().map(of_set).collect::<Result<_>>()?;
     let mut parts: BTreeMap<i64, Matches> = BTreeMap::new();
-    for set in &matches.sets {
-        let source = Source::of(scope, set, field)?;
-        let Source::Numbers { values, kind } = &source else {
-            continue;
-        };
-        if let (Some(values), false, false, true) = (
-            values.one_each(),
-            has_sub_aggregations,
-            kind.is_floating(),
-            rounding.is_plain(),
-        ) {
-            count_single(&rounding, values, &set.docs, &mut counts);
-            continue;
-        }
-        for (at, doc) in set.docs.iter().enumerate() {
-            let mut previous = None;
-            for value in values.of(*doc) {
-                let value = if kind.is_floating() {
-                    crate::mapping::unsortable(*value) as i64
-                } else {
-                    *value
-                };
-                let key = rounding.key(value);
-                if previous == Some(key) {
-                    continue;
-                }
-                previous = Some(key);
+    let mut counts = Counts::new();
+    if has_sub_aggregations {
+        for (set, source) in &sources {
+            each_key(&rounding, source, &set.docs, |key, at| {
                 *counts.entry(key).or_default() += 1;
-                if has_sub_aggregations {
-                    parts.entry(key).or_default().push_doc(set, at);
-                }
-            }
+                parts.entry(key).or_default().push_doc(set, at);
+            });
         }
+    } else if (matches.count() as u64) < DIVIDED_DOCS {
+        let each = sources.iter().map(|(set, source)| count(&rounding, source, &set.docs));
+        counts = each.fold(counts, added);
+    } else {
+        let each = sources
+            .par_iter()
+            .map(|(set, source)| count(&rounding, source, &set.docs));
+        counts = each.reduce(Counts::new, added);
     }
     if min_doc_count == 0 && !is_unmapped(scope, field) {
         fill(scope, bounds, &rounding, &mut counts)?;
@@ -328,10 +314,56 @@ fn order_value(bucket: &Value, by: &str) -> f64 {
     found.and_then(Value::as_f64).unwrap_or(f64::NAN)
 }
 
+/// Numbers of documents by the keys of their buckets.
+type Counts = BTreeMap<i64, u64>;
+
+fn added(mut counts: Counts, more: Counts) -> Counts {
+    for (key, count) in more {
+        *counts.entry(key).or_default() += count;
+    }
+    counts
+}
+
+/// Calls `sink` with the key of each bucket of each document, and the place of the document in `docs`.
+fn each_key(rounding: &Rounding, source: &Source, docs: &[u32], mut sink: impl FnMut(i64, usize)) {
+    let Source::Numbers { values, kind } = source else {
+        return;
+    };
+    for (at, doc) in docs.iter().enumerate() {
+        let mut previous = None;
+        for value in values.of(*doc) {
+            let value = if kind.is_floating() {
+                crate::mapping::unsortable(*value) as i64
+            } else {
+                *value
+            };
+            let key = Some(rounding.key(value));
+            if let Some(key) = key.filter(|_| previous != key) {
+                sink(key, at);
+            }
+            previous = key;
+        }
+    }
+}
+
+/// Counts the documents of each bucket.
+fn count(rounding: &Rounding, source: &Source, docs: &[u32]) -> Counts {
+    let mut counts = Counts::new();
+    let single = match source {
+        Source::Numbers { values, kind } if !kind.is_floating() && rounding.is_plain() => values.one_each(),
+        _ => None,
+    };
+    match single {
+        Some(values) => count_single(rounding, values, docs, &mut counts),
+        None => each_key(rounding, source, docs, |key, _| *counts.entry(key).or_default() += 1),
+    }
+    counts
+}
+
 /// Counts buckets if every document has one value.
 ///
 /// Log documents are mostly in order of time, so most values are in the same bucket as the previous one.
-fn count_single(rounding: &Rounding, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i64, u64>) {
+fn count_single(rounding: &Rounding, values: &[i64], docs: &[u32], counts: &mut Counts) {
     let (mut from, mut to, mut key, mut run) = (0, 0, 0, 0u64);
     for doc in docs {
         let Some(value) = values.get(*doc as usize).copied() else {
@@ -382,12 +414,7 @@ fn extended_bounds(
 }
 
 /// Adds empty buckets in the gaps and up to the extended bounds.
-fn fill(
-    scope: &Scope<'_>,
-    [min, max]: [Option<i64>; 2],
-    rounding: &Rounding,
-    counts: &mut BTreeMap<i64, u64>,
-) -> Result<()> {
+fn fill(scope: &Scope<'_>, [min, max]: [Option<i64>; 2], rounding: &Rounding, counts: &mut Counts) -> Result<()> {
     let (first, last) = (counts.keys().next().copied(), counts.keys().next_back().copied());
     let from = [first, min.map(|value| rounding.key(value))];
     let from = from.into_iter().flatten().min();

@@ -22,7 +22,7 @@ use crate::query::label;
 use crate::score::END;
 
 /// Number of documents from which on a search is divided among threads.
-const DIVIDED_DOCS: u64 = 20_000;
+pub(crate) const DIVIDED_DOCS: u64 = 20_000;
 
 /// Number of tasks per thread, so that no thread waits long for another.
 const TASKS_PER_THREAD: usize = 4;

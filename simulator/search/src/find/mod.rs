@@ -32,6 +32,7 @@ mod top_docs;
 mod values;
 
 pub(crate) use best::best_of;
+pub(crate) use collection::DIVIDED_DOCS;
 pub(crate) use execute::{Outcome, search};
 pub(crate) use failure::{Failure, all_failed, shards_json};
 pub(crate) use hits::render;

@@ -63,8 +63,19 @@ async fn the_parts_of_a_divided_search_are_merged(#[case] shards: u64) {
     let phrase = json!({"query": {"match_phrase": {"text": "red fox"}}});
     assert_eq!(search(&backend, phrase).await["hits"]["total"], DOCS / 3);
 
-    let counted = json!({"size": 0, "aggs": {"words": {"terms": {"field": "word"}}}});
+    let counted = json!({
+        "size": 0,
+        "aggs": {
+            "words": {"terms": {"field": "word"}},
+            "numbers": {"histogram": {"field": "n", "interval": 5_000}},
+        },
+    });
     let counted = search(&backend, counted).await;
+    let numbers = (0..DOCS).step_by(5_000);
+    let numbers: Vec<Value> = numbers
+        .map(|from| json!({"key": from, "doc_count": (DOCS - from).min(5_000)}))
+        .collect();
+    assert_eq!(counted["aggregations"]["numbers"]["buckets"], json!(numbers));
     let buckets = counted["aggregations"]["words"]["buckets"].as_array().unwrap();
     let counts: Vec<&Value> = buckets.iter().map(|bucket| &bucket["doc_count"]).collect();
     assert_eq!(
