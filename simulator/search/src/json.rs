@@ -236,6 +236,16 @@ pub(crate) fn java_number<N: Copy + Into<f64> + fmt::Debug + fmt::UpperExp>(numb
     }
 }
 
+/// Returns a number as a body has it: one that JSON does not have is a text.
+pub(crate) fn floating(number: f64) -> Value {
+    Value::from(match number {
+        _ if number.is_finite() => return Value::from(number),
+        _ if number.is_nan() => "NaN",
+        _ if number > 0.0 => "Infinity",
+        _ => "-Infinity",
+    })
+}
+
 /// Formats a value as Java's `Object.toString` does.
 pub(crate) fn java_text(value: &Value) -> String {
     match value {
@@ -339,6 +349,23 @@ fn find_literal(source: &[u8], number: f64) -> Option<&str> {
 pub(crate) fn is_oversized_integer(literal: &str) -> bool {
     let digits = literal.strip_prefix('-').unwrap_or(literal);
     digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit()) && literal.parse::<i64>().is_err()
+}
+
+/// Fails for a source with an integer that overflows a long: Elasticsearch does not read such a source as a map.
+pub(crate) fn check_integers(source: &[u8], parsed: &Value) -> Result<()> {
+    let fits = match parsed {
+        Value::Number(number) => number.is_i64() || !is_oversized_integer(&literal(source, number)),
+        Value::Array(items) => return items.iter().try_for_each(|item| check_integers(source, item)),
+        Value::Object(members) => return members.values().try_for_each(|member| check_integers(source, member)),
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(oversized()) }
+}
+
+/// Returns the error for an integer that overflows a long.
+pub(crate) fn oversized() -> SearchError {
+    let reason = "No matching token for number_type [BIG_INTEGER]";
+    SearchError::new(500, "ElasticsearchIllegalStateException", reason)
 }
 
 /// Checks that the content type of a body can be derived.

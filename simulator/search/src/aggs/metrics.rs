@@ -8,7 +8,7 @@ use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, refuse};
 use crate::error::{Result, SearchError};
 use crate::find::{best_of, render};
-use crate::json::{java_number, number_of};
+use crate::json::{floating, java_number, number_of};
 use crate::mapping::truth;
 
 /// Computes a numeric metrics aggregation.
@@ -50,16 +50,18 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     let formatter = formatter(scope, aggregation)?;
     let some = |value: f64| match value {
         _ if count == 0 => Value::Null,
-        _ if value.is_nan() => json!("NaN"),
-        _ => json!(value),
+        _ => floating(value),
     };
     let with_text = |shown: Value, value: f64| single(shown, formatter.text(value).filter(|_| count > 0));
     let average = sum / count as f64;
     Ok(match aggregation.kind.as_str() {
-        "min" => with_text(some(min), min),
-        "max" => with_text(some(max), max),
+        // An infinite one is that of no values.
+        "min" | "max" => match if aggregation.kind == "min" { min } else { max } {
+            value if value.is_infinite() => single(Value::Null, None),
+            value => with_text(some(value), value),
+        },
         "avg" => with_text(some(average), average),
-        "sum" => single(json!(sum), formatter.text(sum)),
+        "sum" => single(floating(sum), formatter.text(sum)),
         "percentiles" => percentiles(aggregation, values, &formatter),
         "percentile_ranks" => percentile_ranks(aggregation, values, &formatter),
         kind => {
@@ -105,7 +107,7 @@ fn single(value: Value, text: Option<String>) -> Value {
 
 /// Returns percentiles or percentile ranks as an object (`keyed`) or as a list.
 fn by_key(aggregation: &Aggregation, entries: Vec<(f64, Option<f64>)>, formatter: &ValueFormatter) -> Value {
-    let number = |value: Option<f64>| value.map_or_else(|| json!("NaN"), |value| json!(value));
+    let number = |value: Option<f64>| floating(value.unwrap_or(f64::NAN));
     let text = |value: Option<f64>| formatter.text(value.unwrap_or(f64::NAN));
     if aggregation.settings.get("keyed").is_none_or(truth) {
         let mut values = Map::new();

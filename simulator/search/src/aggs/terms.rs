@@ -308,7 +308,7 @@ pub(super) fn head(key: &Key, formatter: &ValueFormatter) -> Map<String, Value> 
         Key::Text(text) => drop(head.insert("key".to_owned(), json!(text))),
         Key::Number(encoded, floating) => {
             let (key, number) = if *floating {
-                (json!(unsortable(*encoded)), unsortable(*encoded))
+                (json::floating(unsortable(*encoded)), unsortable(*encoded))
             } else {
                 (json!(encoded), *encoded as f64)
             };

@@ -10,6 +10,7 @@ use crate::dates::DateFormat;
 use crate::error::Result;
 use crate::find::Searched;
 use crate::index::{Ordinals, Values};
+use crate::json::floating;
 use crate::mapping::{FieldData, Kind, own_terms, sortable, unsortable};
 use crate::script::Script;
 
@@ -218,6 +219,6 @@ pub(super) fn plain(number: f64) -> Value {
     if number.fract() == 0.0 && number.abs() < 9e15 {
         json!(number as i64)
     } else {
-        json!(number)
+        floating(number)
     }
 }

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use super::search::check_preference;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::find::{SourceFilter, extract, metadata_value, names, stored_values, value_of_source, visible_source};
+use crate::find::{
+    SourceFilter, check_loadable, extract, metadata_value, names, stored_values, value_of_source, visible_source,
+};
 use crate::index::{Condition, Stored, VersionType};
 use crate::json;
 use crate::mapping::{Kind, check_ttl, ttl_millis};
@@ -252,6 +254,9 @@ pub(super) fn contents(
     let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source"));
     match (filter, &source) {
         (Some(filter), Some(source)) if filter.enabled => {
+            if filter.selects() {
+                json::check_integers(stored.source(), &whole)?;
+            }
             response.insert("_source".to_owned(), filter.apply(source));
         }
         (None, Some(source)) if wants_source => {
@@ -276,6 +281,7 @@ pub(super) fn contents(
         let values: Vec<Value> = match source.as_deref() {
             _ if own.field_type.store => stored_values(&mapping, stored.type_name(), own, (&whole, stored.source())),
             Some(source) if own.field_type.kind != Kind::TokenCount => {
+                check_loadable(stored.source(), &whole)?;
                 let values = extract(source, path).into_iter().filter(|value| !value.is_object());
                 let values = values.map(|value| value_of_source(&own.field_type, value));
                 values.collect::<Result<_>>()?
@@ -410,6 +416,9 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
     let Some(source) = source else {
         return Ok(missing());
     };
+    if filter.as_ref().is_some_and(SourceFilter::selects) {
+        json::check_integers(stored.source(), &whole)?;
+    }
     let text = match (filter, source) {
         (Some(filter), source) => filter.apply(&source).to_string().into_bytes(),
         (None, Cow::Owned(source)) => source.to_string().into_bytes(),

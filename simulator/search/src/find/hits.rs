@@ -12,6 +12,7 @@ use crate::find::source::{SourceFilter, extract, metadata_value, visible_source}
 use crate::find::top_docs::Candidate;
 use crate::highlight::{Highlighting, highlight};
 use crate::index::Segment;
+use crate::json::{check_integers, floating};
 use crate::mapping::{Field, Kind, TIMESTAMP, TTL, TypeMapping};
 use crate::query::{GeoPoint, label};
 use crate::score::score_json;
@@ -93,6 +94,14 @@ fn hit_json(
         (None, None) => Some(&whole),
         (None, Some(_)) => names_source.then_some(&whole),
     };
+    let check_source = || check_integers(stored.source(), &whole_source);
+    if filter.is_some_and(SourceFilter::selects)
+        || !request.partial_fields.is_empty()
+        || request.highlight.is_some()
+        || request.fields.iter().flatten().any(|field| field == "_id")
+    {
+        check_source()?;
+    }
     if let (Some(filter), Some(source)) = (filter, &source) {
         shown.insert("_source".to_owned(), filter.apply(source));
     }
@@ -136,6 +145,7 @@ fn hit_json(
             let values: Vec<Value> = match source.as_deref() {
                 _ if field.field_type.store => stored_of(field),
                 Some(source) => {
+                    check_source()?;
                     let values = extract(source, &name).into_iter();
                     values.filter(|value| !value.is_object()).cloned().collect()
                 }
@@ -250,7 +260,7 @@ fn fielddata(searched: &Searched, segment: &Segment, doc: u32, name: &str) -> Re
             let values = segment.values(field.ordinal)?;
             let values = values.of(doc).iter();
             let shown = values.map(|encoded| match kind.is_floating() {
-                true => json!(field.field_type.decode(*encoded)),
+                true => floating(field.field_type.decode(*encoded)),
                 false => json!(encoded),
             });
             shown.collect()

@@ -43,6 +43,8 @@ pub(crate) use request::{SearchRequest, SearchType};
 pub(crate) use returned::{stored_values, value_of_source};
 pub(crate) use searched::Searched;
 pub(crate) use sort::check_sort;
-pub(crate) use source::{SourceFilter, extract, extract_members, metadata_value, names, visible_source};
+pub(crate) use source::{
+    SourceFilter, check_loadable, extract, extract_members, metadata_value, names, visible_source,
+};
 pub(crate) use top_docs::Candidate;
 pub(crate) use values::operator;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
-use crate::json::{Token, Tokens, java_text};
+use crate::json::{Token, Tokens, floating, java_text};
 use crate::mapping::{DataUse, Kind, Mapping, truth};
 use crate::query::{Context, MultiValueMode, check_nested};
 use crate::score::score_json;
@@ -265,22 +265,12 @@ impl SortValue {
     pub(crate) fn json(&self) -> Value {
         match self {
             SortValue::Single(number) if number.is_finite() => score_json(*number),
-            SortValue::Single(number) => not_finite(f64::from(*number)),
+            SortValue::Single(number) => floating(f64::from(*number)),
             SortValue::Whole(number) => json!(number),
-            SortValue::Floating(number) if number.is_finite() => json!(number),
-            SortValue::Floating(number) => not_finite(*number),
+            SortValue::Floating(number) => floating(*number),
             SortValue::Text(text) => json!(text),
         }
     }
-}
-
-/// Renders a number that JSON does not have.
-fn not_finite(number: f64) -> Value {
-    json!(match number {
-        _ if number.is_nan() => "NaN",
-        _ if number > 0.0 => "Infinity",
-        _ => "-Infinity",
-    })
 }
 
 /// Compares two hits by these criteria.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::element::texts;
 use crate::index::Stored;
-use crate::json::{is_scalar, java_text};
+use crate::json::{check_integers, is_scalar, java_text};
 use crate::mapping::{Mapping, TIMESTAMP, TTL, truth};
 use crate::pattern;
 
@@ -156,6 +156,11 @@ impl SourceFilter {
         self.include.is_empty() && self.exclude.is_empty()
     }
 
+    /// Returns whether it selects parts of a source.
+    pub(crate) fn selects(&self) -> bool {
+        !self.include.is_empty() || !self.exclude.is_empty()
+    }
+
     /// Returns the filtered source.
     pub(crate) fn apply(&self, source: &Value) -> Value {
         match source {
@@ -281,6 +286,12 @@ pub(crate) fn extract<'a>(source: &'a Value, path: &str) -> Vec<&'a Value> {
     let mut found = Vec::new();
     collect(source, path, &mut found);
     found
+}
+
+/// Fails for a source that Elasticsearch cannot load as a map, where a request loads it before all else.
+pub(crate) fn check_loadable(source: &[u8], parsed: &Value) -> Result<()> {
+    let checked = check_integers(source, parsed);
+    checked.map_err(|error| SearchError::parse("failed to parse / load source").caused_by(error))
 }
 
 /// As [`extract`], for an object.

@@ -64,6 +64,15 @@ fn weight_of(weight: &Value) -> Result<i64> {
     }
 }
 
+/// Returns the texts of a value of a completion field.
+fn inputs_of(value: &Value) -> Vec<&str> {
+    match value.get("input").unwrap_or(value) {
+        Value::String(input) => vec![input],
+        Value::Array(inputs) => inputs.iter().filter_map(Value::as_str).collect(),
+        _ => vec![],
+    }
+}
+
 /// Returns the terms of a value of a completion field. `at` returns the values at a path of the document.
 ///
 /// # Errors
@@ -71,15 +80,10 @@ fn weight_of(weight: &Value) -> Result<i64> {
 pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
     let refuse = |reason: &str| Err(SearchError::illegal(reason));
     let empty = Map::new();
-    let (inputs, own) = match value {
-        Value::String(_) => (Some(value), &empty),
-        Value::Object(own) => (own.get("input"), own),
+    let own = match value {
+        Value::String(_) => &empty,
+        Value::Object(own) => own,
         _ => return refuse("expected a text, a list of texts or an object"),
-    };
-    let inputs: Vec<&str> = match inputs {
-        Some(Value::String(input)) => vec![input],
-        Some(Value::Array(inputs)) => inputs.iter().filter_map(Value::as_str).collect(),
-        _ => vec![],
     };
     for name in own.keys() {
         if !matches!(name.as_str(), "input" | "output" | "weight" | "payload" | "context") {
@@ -104,7 +108,7 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
     });
     let contexts = contexts_of(field)?;
     let prefixes = contexts.of_document(own.get("context"), at)?;
-    let inputs = inputs.into_iter().filter(|input| !input.is_empty());
+    let inputs = inputs_of(value).into_iter().filter(|input| !input.is_empty());
     let terms = inputs.flat_map(|input| {
         let cut: String = input.chars().take(longest).collect();
         let key = completion_key(field, &cut, false);
@@ -147,7 +151,9 @@ impl DocumentParser<'_> {
         };
         let terms = completion_terms(field, value, &at)
             .map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
-        self.doc.add_field_name(field);
+        if !inputs_of(value).is_empty() {
+            self.doc.add_field_name(field);
+        }
         for term in terms {
             if term.len() <= MAX_TERM_BYTES {
                 self.doc.encoded.push_term(field.ordinal, &term, 0);

@@ -16,12 +16,12 @@ use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::Encoded;
-use crate::index::mismatch::{boosted_value, is_plain, strict, unmappable_integer, unparsed};
+use crate::index::mismatch::{boosted_value, is_plain, strict, unmappable_integer, unnamed, unparsed};
 use crate::index::numbers::check_value;
-use crate::json::{BODY, binary, is_oversized_integer, java_text, literal};
+use crate::json::{self, BODY, binary, is_oversized_integer, java_text, literal};
 use crate::mapping::{
-    Dynamic, FIELD_NAMES, FieldNode, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP, TTL, Times,
-    TypeMapping, Unmapped, guess, object_of_template,
+    Dynamic, FIELD_NAMES, FieldNode, FieldType, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP,
+    TTL, Times, TypeMapping, Unmapped, guess, object_of_template,
 };
 use crate::routing::Placement;
 
@@ -263,6 +263,10 @@ impl<'a> DocumentParser<'a> {
             (Value::Object(_), Some(Node::Object(node))) if node.nested && !node.include_in_parent => Ok(()),
             (Value::Object(object), Some(Node::Object(node))) => self.object(path, Some(node), object),
             (Value::Object(object), None) => {
+                if let Some(field) = self.new_field(path).filter(|_| dynamic) {
+                    let (value, _) = boosted_value(field, object).map_err(|error| unparsed(&dotted(path), error))?;
+                    return self.check_new(path, value);
+                }
                 if dynamic {
                     // If a template matches, the object is parsed again once the mapping has it.
                     if let Some(node) = object_of_template(self.type_mapping, path)? {
@@ -277,8 +281,12 @@ impl<'a> DocumentParser<'a> {
                 if !field.field_type.store || value.is_null() {
                     return Ok(());
                 }
-                let read = binary(value, BODY).map(drop);
-                read.map_err(|error| unparsed(&dotted(path), error))
+                let name = dotted(path);
+                binary(value, BODY).map_err(|error| unparsed(&name, error))?;
+                if let Some(field) = self.mapping.field_of(self.type_name, &name) {
+                    self.doc.add_field_name(field);
+                }
+                Ok(())
             }
             (Value::Object(object), Some(Node::Field(field))) => match boosted_value(&field.field_type, object) {
                 Ok((value, boost)) => {
@@ -297,6 +305,9 @@ impl<'a> DocumentParser<'a> {
                 }
             },
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
+                Some(count) if field.field_type.kind == Kind::TokenCount => {
+                    self.count(&dotted(path), json::integer(count).unwrap_or(0))
+                }
                 Some(value) => self.copied_field(&dotted(path), field, value),
                 None => Ok(()),
             },
@@ -412,13 +423,25 @@ impl<'a> DocumentParser<'a> {
         Ok(())
     }
 
+    /// Returns the type of the new field at a path.
+    fn new_field(&self, path: &[String]) -> Option<&FieldType> {
+        if !self.unmapped_paths.contains(path) {
+            return None;
+        }
+        match self.unmapped.iter().find(|(own, _)| own == path)? {
+            (_, Node::Field(field)) => Some(&field.field_type),
+            (_, Node::Object(_)) => None,
+        }
+    }
+
     /// Checks another value of a new field.
     fn check_new(&self, path: &[String], value: &Value) -> Result<()> {
-        let found = self.unmapped.iter().find(|(own, _)| own == path);
-        let Some((_, Node::Field(field))) = found else {
+        if value.is_null() {
             return Ok(());
+        }
+        let Some(field) = self.new_field(path) else {
+            return Err(unnamed(path, value));
         };
-        let field = &field.field_type;
         let text = match value {
             Value::Number(number) => literal(self.source, number),
             other => java_text(other),
@@ -429,7 +452,9 @@ impl<'a> DocumentParser<'a> {
     /// Forgets the new fields in a new object that contains the invalid value at `path`: an object is mapped when it
     /// is complete.
     fn forget_unfinished(&mut self, path: &[String]) {
-        let is_above = |(own, node): &&(Vec<String>, Node)| matches!(node, Node::Object(_)) && path.starts_with(own);
+        let is_above = |(own, node): &&(Vec<String>, Node)| {
+            matches!(node, Node::Object(_)) && own.len() < path.len() && path.starts_with(own)
+        };
         let outermost = self.unmapped.iter().find(is_above);
         if let Some(object) = outermost.map(|(own, _)| own.clone()) {
             self.unmapped.retain(|(own, _)| !own.starts_with(&object));

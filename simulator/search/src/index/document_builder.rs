@@ -45,6 +45,8 @@ pub(super) struct DocumentBuilder {
     pub(super) path: String,
     /// Position of a nested object in the root document, as `_nested` shows it.
     pub(super) identity: Option<Value>,
+    /// Fields whose equal numbers are kept.
+    pub(super) repeating: Vec<FieldOrdinal>,
     /// Number of nested objects so far, by path.
     pub(super) offsets: HashMap<String, u32>,
 }
@@ -67,6 +69,7 @@ impl DocumentBuilder {
             .collect();
         norms.sort_unstable();
         encoded.set_norms(&norms);
+        encoded.dedup_numbers(&self.repeating);
         encoded.push_term(TYPE, type_name, 0);
         encoded
     }

@@ -47,7 +47,7 @@ pub(super) fn norm_in(value: &str, field: FieldOrdinal) -> Option<u8> {
 }
 
 /// Name of the column of a field's numbers: four characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ColumnName([u8; 4]);
 
 impl ColumnName {
@@ -124,6 +124,15 @@ impl Encoded {
     /// Adds a number of a field: a value, a date, an address.
     pub(crate) fn push_number(&mut self, field: FieldOrdinal, value: i64) {
         self.columns.push((ColumnName::new(field), value));
+    }
+
+    /// Removes equal numbers, except those of the fields `repeating`.
+    pub(super) fn dedup_numbers(&mut self, repeating: &[FieldOrdinal]) {
+        if self.columns.len() > 1 {
+            let repeating: Vec<ColumnName> = repeating.iter().copied().map(ColumnName::new).collect();
+            self.columns.sort_unstable();
+            self.columns.dedup_by(|a, b| a == b && !repeating.contains(&a.0));
+        }
     }
 
     /// Sets the length norms, in the order of their fields.

@@ -217,7 +217,19 @@ impl<'a> DocumentParser<'a> {
     fn push_number(&mut self, field: &Field, number: i64) {
         if field.field_type.has_numbers() {
             self.doc.encoded.push_number(field.ordinal, number);
+            if field.field_type.repeats_numbers && !self.doc.repeating.contains(&field.ordinal) {
+                self.doc.repeating.push(field.ordinal);
+            }
         }
+    }
+
+    /// Indexes the number of tokens of a field.
+    pub(super) fn count(&mut self, name: &str, count: i64) -> Result<()> {
+        if let Some(field) = self.mapping.field_of(self.type_name, name) {
+            self.push_number(field, count);
+            self.doc.add_field_name(field);
+        }
+        Ok(())
     }
 
     /// Indexes a value that is not skipped.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
-use crate::json::{BODY, java_text, number_of, unreadable};
+use crate::json::{BODY, java_text, not_numeric, number_of, oversized, token_of, unreadable};
 use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 
 /// Returns the value and the boost within an object that stands for a field's value.
@@ -31,7 +31,10 @@ pub(crate) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value
             _ => return Err(SearchError::illegal(format!("unknown property [{name}]"))),
         }
     }
-    Ok((found, boost))
+    match found {
+        Value::Array(_) | Value::Object(_) if field.kind.is_numeric() => Err(not_numeric(token_of(found), BODY)),
+        _ => Ok((found, boost)),
+    }
 }
 
 /// Fails for a boost of a value of a field without norms.
@@ -51,15 +54,22 @@ pub(super) fn unparsed(field: &str, cause: SearchError) -> SearchError {
 
 /// Returns the error for a dynamic integer that overflows a long.
 pub(super) fn unmappable_integer() -> SearchError {
-    let reason = "No matching token for number_type [BIG_INTEGER]";
-    let cause = SearchError::new(500, "ElasticsearchIllegalStateException", reason);
-    SearchError::mapping("failed to parse").caused_by(cause)
+    SearchError::mapping("failed to parse").caused_by(oversized())
 }
 
 /// Returns the error for a new field in an object that allows none.
 pub(super) fn strict(name: &str, object: &str) -> SearchError {
     let reason = format!("mapping set to strict, dynamic introduction of [{name}] within [{object}] is not allowed");
     SearchError::new(400, "StrictDynamicMappingException", reason)
+}
+
+/// Returns the error for a plain value among the objects at a path.
+pub(super) fn unnamed(path: &[String], value: &Value) -> SearchError {
+    let name = path.last().map_or("", String::as_str);
+    SearchError::mapping(format!(
+        "object mapping [{name}] trying to serialize a value with no field associated with it, current value [{}]",
+        java_text(value)
+    ))
 }
 
 /// Returns whether a value is no object, no array and not null.
@@ -140,12 +150,7 @@ impl<'a> DocumentParser<'a> {
         for item in items {
             match known {
                 Some(Node::Object(node)) if is_plain(item) && node.enabled != Some(false) => {
-                    let name = path.last().map_or("", String::as_str);
-                    return Err(SearchError::mapping(format!(
-                        "object mapping [{name}] trying to serialize a value with no field associated with it, \
-                         current value [{}]",
-                        java_text(item)
-                    )));
+                    return Err(unnamed(path, item));
                 }
                 _ => self.value(path, known, item, dynamic)?,
             }

@@ -6,20 +6,43 @@ use serde_json::Value;
 
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
-use crate::json::java_number;
+use crate::json::{BODY, boolean_token, double, java_number, not_numeric, token_of};
 use crate::mapping::{FieldNode, FieldType};
 use crate::query::GeoPoint;
 
-/// Returns the error for a value that is no point.
-fn malformed(value: &Value) -> SearchError {
+/// A point, and the value that it is read from.
+type Read<'v> = Result<(GeoPoint, &'v Value)>;
+
+/// Reads the points of a value: one, or those of an array.
+fn points_of(value: &Value) -> Vec<Read<'_>> {
     match value {
-        Value::Array(parts) if parts.first().is_some_and(Value::is_number) => {
-            let wrong = parts.iter().find_map(Value::as_str);
-            wrong.map_or_else(|| SearchError::parse("geo_point expected"), SearchError::float)
-        }
-        other => GeoPoint::read(other)
-            .err()
-            .unwrap_or_else(|| SearchError::parse("geo_point expected")),
+        Value::Array(items) => match items.as_slice() {
+            [Value::Number(lon), rest @ ..] => {
+                let lon = lon.as_f64().unwrap_or(f64::NAN);
+                vec![latitude(rest.first()).map(|lat| (GeoPoint { lat, lon }, value))]
+            }
+            items => items.iter().map(point_of).collect(),
+        },
+        value => vec![point_of(value)],
+    }
+}
+
+fn point_of(value: &Value) -> Read<'_> {
+    match value {
+        // The empty geohash is the cell of the whole earth.
+        Value::String(text) if text.is_empty() => Ok((GeoPoint { lat: 0.0, lon: 0.0 }, value)),
+        _ => Ok((GeoPoint::read(value)?, value)),
+    }
+}
+
+/// Returns the number after the longitude of an array.
+fn latitude(value: Option<&Value>) -> Result<f64> {
+    match value {
+        Some(Value::Number(lat)) => Ok(lat.as_f64().unwrap_or(f64::NAN)),
+        Some(Value::String(lat)) => double(lat),
+        Some(Value::Bool(lat)) => Err(not_numeric(boolean_token(*lat), BODY)),
+        Some(other) => Err(not_numeric(token_of(other), BODY)),
+        None => Err(not_numeric("END_ARRAY", BODY)),
     }
 }
 
@@ -31,10 +54,10 @@ fn check(kind: &FieldType, name: &str, point: GeoPoint) -> Result<()> {
         let reason = format!("illegal {what} value [{shown}] for {name}");
         Err(SearchError::mapping("failed to parse").caused_by(SearchError::illegal(reason)))
     };
-    if checks_lat && !(-90.0..=90.0).contains(&point.lat) {
+    if checks_lat && (point.lat > 90.0 || point.lat < -90.0) {
         return invalid("latitude", point.lat);
     }
-    if checks_lon && !(-180.0..=180.0).contains(&point.lon) {
+    if checks_lon && (point.lon > 180.0 || point.lon < -180.0) {
         return invalid("longitude", point.lon);
     }
     Ok(())
@@ -46,31 +69,34 @@ impl DocumentParser<'_> {
         let Some(field) = self.mapping.field_of(self.type_name, name) else {
             return Ok(());
         };
-        // The empty geohash is the cell of the whole earth.
-        let whole = (*value == "").then_some(GeoPoint { lat: 0.0, lon: 0.0 });
-        match (GeoPoint::parse(value).or(whole), value) {
-            (Some(point), _) => {
-                let kind = &field.field_type;
-                let point = point.normalized(kind.normalizes_points());
-                check(kind, &field.name, point)?;
-                self.doc.add_field_name(field);
+        for read in points_of(value) {
+            let (point, value) = read.map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
+            let kind = &field.field_type;
+            let point = point.normalized(kind.normalizes_points());
+            check(kind, &field.name, point)?;
+            self.doc.add_field_name(field);
+            // A point without a coordinate is nowhere.
+            if !point.lat.is_nan() && !point.lon.is_nan() {
                 self.doc.encoded.push_number(field.ordinal, point.encode());
-                self.point_fields(name, node, point, value)
             }
-            (None, Value::Array(items)) if !items.first().is_some_and(Value::is_number) => {
-                items.iter().try_for_each(|item| self.points(name, node, item))
-            }
-            _ => Err(SearchError::mapping("failed to parse").caused_by(malformed(value))),
+            self.point_fields(name, node, point, value)?;
         }
+        Ok(())
     }
 
     /// Indexes a point in its sub-fields: `lat` and `lon`, `geohash` (with its prefixes if they are enabled),
     /// multi-fields.
     fn point_fields(&mut self, name: &str, node: &FieldNode, point: GeoPoint, value: &Value) -> Result<()> {
         for (other, below) in &node.fields {
+            let coordinate = |own: f64| {
+                serde_json::Number::from_f64(own)
+                    .into_iter()
+                    .map(Value::Number)
+                    .collect()
+            };
             let values: Vec<Value> = match other.as_str() {
-                "lat" => vec![point.lat.into()],
-                "lon" => vec![point.lon.into()],
+                "lat" => coordinate(point.lat),
+                "lon" => coordinate(point.lon),
                 "geohash" => {
                     let hash = GeoPoint::geohash_of(value).unwrap_or_default();
                     let longest = hash.len().min(node.field_type.geohash_precision());

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Kind;
 use super::flags::{is_on, is_stored};
+use super::sortable::{sortable, unsortable};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::json::{self, java_text, number_of};
@@ -92,6 +93,8 @@ pub(crate) struct FieldType {
     pub(crate) store: bool,
     /// Factor for scores of the field.
     pub(crate) boost: f32,
+    /// Whether field data has equal numbers of a document: as often as doc values have them, but once as terms.
+    pub(crate) repeats_numbers: bool,
     settings: Map<String, Value>,
 }
 
@@ -123,6 +126,7 @@ impl FieldType {
             coerces: true,
             store: false,
             boost: 1.0,
+            repeats_numbers: false,
             settings: Map::new(),
         }
     }
@@ -229,6 +233,7 @@ impl FieldType {
             field.settings.insert(key.clone(), value.clone());
         }
         field.set_vectors();
+        field.repeats_numbers = field.doc_values() == Some(true);
         if kind == Kind::Binary {
             // Binary fields have neither boosts nor similarities.
             field.boost = 1.0;
@@ -453,31 +458,9 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Encodes a floating-point number as an integer that compares as the number does.
-pub(crate) fn sortable(value: f64) -> i64 {
-    let bits = value.to_bits() as i64;
-    bits ^ ((bits >> 63) & i64::MAX)
-}
-
-/// The inverse of [`sortable`].
-pub(crate) fn unsortable(encoded: i64) -> f64 {
-    f64::from_bits((encoded ^ ((encoded >> 63) & i64::MAX)) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn encoded_numbers_sort_as_values_do() {
-        let values = [f64::NEG_INFINITY, -1e300, -1.5, -0.0, 0.0, 1e-300, 2.0, f64::INFINITY];
-        assert!(values.windows(2).all(|pair| sortable(pair[0]) <= sortable(pair[1])));
-        assert!(
-            values
-                .iter()
-                .all(|value| unsortable(sortable(*value)).to_bits() == value.to_bits())
-        );
-    }
 
     #[test]
     fn positions_do_not_overflow_after_gaps() {

@@ -19,6 +19,7 @@ mod field;
 mod field_checks;
 mod field_data;
 mod flags;
+mod index_names;
 mod kind;
 mod metadata;
 mod own_fields;
@@ -26,6 +27,7 @@ mod paths;
 mod point_fields;
 mod saved;
 mod shown;
+mod sortable;
 mod term_filter;
 mod times;
 mod tree;
@@ -49,7 +51,7 @@ pub(crate) use contexts::Contexts;
 use default_type::{DEFAULT, add_defaults};
 pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::{guess, object_of_template};
-pub(crate) use field::{FieldType, Indexing, out_of_range, sortable, unsortable};
+pub(crate) use field::{FieldType, Indexing, out_of_range};
 pub(crate) use field_data::{DataUse, FieldData};
 use flags::is_on;
 pub(crate) use flags::truth;
@@ -57,6 +59,7 @@ pub(crate) use kind::Kind;
 pub(crate) use own_fields::{lucene_text as own_lucene_text, terms as own_terms};
 pub(crate) use paths::Extracted;
 pub(crate) use point_fields::geohash_levels;
+pub(crate) use sortable::{sortable, unsortable};
 pub(crate) use term_filter::TermFilter;
 pub(crate) use times::{TIMESTAMP, TTL, Times, TimestampSettings, WriteTime, check_ttl, ttl_millis};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode};
@@ -237,8 +240,7 @@ impl Mapping {
 
     /// Returns whether a path is an object of a type.
     pub(crate) fn is_object(&self, path: &str) -> bool {
-        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-        self.types.values().any(|own| own.root.is_object(&path))
+        self.types.values().any(|own| own.root.is_object(path))
     }
 
     /// Returns whether any path is mapped as nested.

@@ -38,7 +38,7 @@ pub(crate) struct ObjectNode {
     /// Default of `include_in_all` for the fields of the object.
     pub(crate) include_in_all: Option<bool>,
     /// The setting `path`, if it is not `full`: how the names of fields are formed.
-    path: Option<String>,
+    pub(super) path: Option<String>,
     /// Whether a definition of the object was merged.
     is_defined: bool,
 }
@@ -351,7 +351,7 @@ impl ObjectNode {
     }
 
     /// Returns the field or object at a path.
-    fn node(&self, path: &[String]) -> Option<&Node> {
+    pub(super) fn node(&self, path: &[String]) -> Option<&Node> {
         let (name, rest) = path.split_first()?;
         match self.properties.get(name)? {
             node if rest.is_empty() => Some(node),
@@ -365,9 +365,17 @@ impl ObjectNode {
         self.node(path).is_some()
     }
 
-    /// Returns whether there is an object at a path.
-    pub(super) fn is_object(&self, path: &[String]) -> bool {
-        matches!(self.node(path), Some(Node::Object(_)))
+    /// Returns whether there is an object at a dotted path. Names may have dots.
+    pub(super) fn is_object(&self, path: &str) -> bool {
+        let object = |name| match self.properties.get(name)? {
+            Node::Object(object) => Some(object),
+            Node::Field(_) => None,
+        };
+        let is_below = |(at, _)| {
+            let below = path.get(..at).and_then(object).zip(path.get(at + 1..));
+            below.is_some_and(|(object, rest)| object.is_object(rest))
+        };
+        object(path).is_some() || path.match_indices('.').any(is_below)
     }
 
     /// Returns the field at a dotted path.
@@ -382,30 +390,6 @@ impl ObjectNode {
                 Node::Field(field) => field.fields.get(rest),
             }
         })
-    }
-
-    /// Returns the name in the index of the field at a dotted path: `index_name`, after the path unless the object
-    /// above has the path type `just_name`.
-    pub(super) fn index_name(&self, path: &str) -> String {
-        let (above, last) = path.rsplit_once('.').unwrap_or(("", path));
-        let own = self
-            .field(path)
-            .and_then(|field| field.field_type.setting("index_name"));
-        let own = own.and_then(Value::as_str).unwrap_or(last);
-        match above.is_empty() || self.omits_path(above) {
-            true => own.to_owned(),
-            false => format!("{above}.{own}"),
-        }
-    }
-
-    /// Returns whether the names of the fields below a path are without it.
-    fn omits_path(&self, path: &str) -> bool {
-        let names: Vec<String> = path.split('.').map(str::to_owned).collect();
-        match self.node(&names) {
-            Some(Node::Object(object)) => object.path.is_some(),
-            Some(Node::Field(field)) => field.field_type.setting("path").is_some(),
-            None => false,
-        }
     }
 
     /// Returns the paths of nested objects.

@@ -335,7 +335,11 @@ impl<'a> Context<'a> {
             _ if pattern.contains('*') => self.mapping.field_names(pattern),
             "_all" | "_type" | "_uid" | "_source" => return QueryKind::All.into(),
             // An object exists if one of its fields does.
-            _ if self.mapping.exact_field(pattern).is_none() && !below.is_empty() => below,
+            _ if self.mapping.exact_field(pattern).is_none()
+                && (!below.is_empty() || self.mapping.is_object(pattern)) =>
+            {
+                below
+            }
             _ => vec![match self.mapped(pattern) {
                 Some(field) => field.name.clone(),
                 None => {

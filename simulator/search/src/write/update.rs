@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Indexed, WriteParameters, index_document};
 use crate::error::{Result, SearchError, problems};
-use crate::find::visible_source;
+use crate::find::{check_loadable, visible_source};
 use crate::index::{Condition, VersionType, Written};
 use crate::mapping::truth;
 use crate::routing::Placement;
@@ -115,6 +115,7 @@ pub(crate) fn update(
                 if doc.is_some_and(|doc| !doc.is_object()) {
                     return Err(SearchError::null_pointer());
                 }
+                check_loadable(stored.source(), &whole)?;
                 let before = before.into_owned();
                 let mut after = before.clone();
                 if let Some(doc) = doc {

@@ -7,7 +7,7 @@ use super::stats::Stats;
 use super::{Values, each, refuse};
 use crate::aggs::{Matches, Scope};
 use crate::error::Result;
-use crate::json::java_text;
+use crate::json::{floating, java_text};
 
 /// Settings of the facet.
 pub(super) struct Statistical {
@@ -50,13 +50,12 @@ impl Statistical {
         }
         let count = stats.count as f64;
         let variance = (stats.sum_of_squares - stats.total * stats.total / count) / count;
-        let number = |value: f64| if value.is_nan() { json!("NaN") } else { json!(value) };
         let mut result = Map::from_iter([("count".to_owned(), json!(stats.count))]);
         stats.write_to(&mut result);
         result.shift_remove("total_count");
         result.insert("sum_of_squares".to_owned(), json!(stats.sum_of_squares));
-        result.insert("variance".to_owned(), number(variance));
-        result.insert("std_deviation".to_owned(), number(variance.sqrt()));
+        result.insert("variance".to_owned(), floating(variance));
+        result.insert("std_deviation".to_owned(), floating(variance.sqrt()));
         Ok(result)
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::json::floating;
+
 /// Statistics of numeric values.
 #[derive(Clone, Copy)]
 pub(super) struct Stats {
@@ -52,15 +54,8 @@ impl Stats {
 
     /// Adds all statistics, except the sum of squares, to a result.
     pub(super) fn write_to(&self, result: &mut Map<String, Value>) {
-        let number = |value: f64| {
-            if value.is_finite() {
-                json!(value)
-            } else {
-                json!(if value > 0.0 { "Infinity" } else { "-Infinity" })
-            }
-        };
-        result.insert("min".to_owned(), number(self.min));
-        result.insert("max".to_owned(), number(self.max));
+        result.insert("min".to_owned(), floating(self.min));
+        result.insert("max".to_owned(), floating(self.max));
         result.insert("total".to_owned(), json!(self.total));
         result.insert("total_count".to_owned(), json!(self.count));
         result.insert("mean".to_owned(), json!(self.mean()));
