@@ -12,13 +12,11 @@ use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::execute::Outcome;
-use crate::find::failure::Failure;
+use crate::find::failure::{Failure, query_failure};
 use crate::find::request::SearchRequest;
 use crate::find::rescore::{check_rescorers, rescore};
-use crate::find::sort::shown;
 use crate::find::sort_reader::{SortReader, check_missing};
 use crate::find::top_docs::{Candidate, TopDocs};
-use crate::query::label;
 use crate::score::END;
 
 /// Number of documents from which on a search is divided among threads.
@@ -364,18 +362,4 @@ impl Collection<'_> {
         }
         Ok(())
     }
-}
-
-/// Wraps an error in the failure of the query phase on a shard.
-pub(super) fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
-    let reason = format!(
-        "[{}][{}]: query[{}],from[{}],size[{}]{}: Query Failed [Failed to execute main query]",
-        searched.index.name,
-        searched.number,
-        label(&searched.query),
-        request.from,
-        request.size.unwrap_or(10),
-        shown(&request.sort, &searched.mapping),
-    );
-    SearchError::new(500, "QueryPhaseExecutionException", reason).caused_by(error)
 }

@@ -8,11 +8,11 @@ use crate::aggs::{self, facets};
 use crate::cluster::{Block, Cluster, Expand, check_open};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
-use crate::find::collection::{Collection, collect_all, query_failure};
-use crate::find::failure::Failure;
+use crate::find::collection::{Collection, collect_all};
+use crate::find::failure::{Failure, query_failure};
 use crate::find::prepare::{Target, prepare};
 use crate::find::request::{SearchRequest, SearchType};
-use crate::find::rescore::window;
+use crate::find::rescore::{check_terms, window};
 use crate::find::top_docs::{Candidate, TopDocs};
 use crate::query::label;
 use crate::score::Statistics;
@@ -94,6 +94,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         let shards = shards.iter();
         Statistics::of(shards.map(|(_, shard, (index, _))| (index.mapping(), shard.view())))
     });
+    let count = shards.len();
     let scan_alone = request.search_type == SearchType::Scan && !request.scrolls;
     for (number, shard, (index, filters)) in shards {
         outcome.shards += 1;
@@ -116,6 +117,10 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
                 Err(SearchError::new(500, "ElasticsearchException", reason))
             }
             false => Ok(searched),
+        });
+        let prepared = prepared.and_then(|searched| match &statistics {
+            Some(_) if count > 1 => check_terms(cluster, request, &searched).map(|()| searched),
+            _ => Ok(searched),
         });
         match prepared {
             Ok(searched) => outcome.searched.push(searched),

@@ -3,6 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::error::SearchError;
+use crate::find::Searched;
+use crate::find::request::SearchRequest;
+use crate::find::sort::shown;
+use crate::query::label;
 
 /// A shard that failed.
 #[derive(Clone, Debug)]
@@ -22,6 +26,40 @@ pub(crate) fn shards_json(total: u32, failures: &[Failure], show: impl Fn(&Failu
     shown
 }
 
+/// Kind of the error of a query that fails.
+const QUERY_FAILURE: &str = "QueryPhaseExecutionException";
+
+/// Wraps an error in the failure of the query phase on a shard.
+pub(super) fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
+    let message = "Query Failed [Failed to execute main query]";
+    phase_failure((QUERY_FAILURE, message), error, request, searched)
+}
+
+/// Wraps an error in the failure of the phase on a shard in which statistics are collected.
+pub(super) fn dfs_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
+    let message = "Dfs Failed [Exception during dfs phase]";
+    phase_failure(("DfsPhaseExecutionException", message), error, request, searched)
+}
+
+/// Wraps an error in the failure of a phase, with its kind and its message.
+fn phase_failure(
+    (kind, message): (&'static str, &str),
+    error: SearchError,
+    request: &SearchRequest,
+    searched: &Searched,
+) -> SearchError {
+    let reason = format!(
+        "[{}][{}]: query[{}],from[{}],size[{}]{}: {message}",
+        searched.index.name,
+        searched.number,
+        label(&searched.query),
+        request.from,
+        request.size.unwrap_or(10),
+        shown(&request.sort, &searched.mapping),
+    );
+    SearchError::new(500, kind, reason).caused_by(error)
+}
+
 /// Returns the error of a search if every shard failed.
 pub(crate) fn all_failed(
     failures: &[Failure],
@@ -33,6 +71,12 @@ pub(crate) fn all_failed(
         return None;
     }
     let status = failures.iter().map(|failure| failure.error.status).max().unwrap_or(503);
+    // The phase of a failed query comes after the one in which statistics are collected.
+    let is_of_query = |failure: &Failure| failure.error.kind == QUERY_FAILURE;
+    let phase = match phase {
+        "dfs" if failures.iter().all(is_of_query) => "query",
+        phase => phase,
+    };
     let reasons: String = failures
         .iter()
         .map(|failure| {

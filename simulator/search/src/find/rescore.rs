@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
+use crate::find::failure::dfs_failure;
 use crate::find::request::SearchRequest;
 use crate::find::top_docs::Candidate;
 use crate::json::number_of;
@@ -46,6 +47,18 @@ fn check_rescorer(settings: &Value) -> Result<()> {
         window if window < 0 => Err(SearchError::new(500, "NegativeArraySizeException", window.to_string())),
         _ => Ok(()),
     }
+}
+
+/// Checks that the terms of each rescorer's query are known before it is rewritten, as statistics of terms are
+/// collected before a `dfs` search.
+///
+/// # Errors
+/// The failure of the shard.
+pub(super) fn check_terms(cluster: &Cluster, request: &SearchRequest, searched: &Searched) -> Result<()> {
+    rescorers(request).try_for_each(|rescorer| {
+        let checked = rescorer.parsed(cluster, searched)?.check_terms_are_known();
+        checked.map_err(|error| dfs_failure(error, request, searched))
+    })
 }
 
 /// A rescorer of a request.

@@ -29,6 +29,7 @@ mod geo;
 mod geo_point;
 mod inner_hits;
 mod join;
+mod known_terms;
 mod label;
 mod levenshtein;
 mod multi_value_mode;
