@@ -1,6 +1,6 @@
 //! Aggregations `nested`, `reverse_nested` and `children`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, failed, refuse};
 use crate::error::Result;
@@ -109,6 +109,9 @@ pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
     let is_mapped = is_any_mapping(scope, |mapping| mapping.type_names().any(|name| name == child_type));
     if is_mapped && !is_any_mapping(scope, |mapping| mapping.parent_type(child_type).is_some()) {
         return Err(refuse("[children] _parent field not configured"));
+    }
+    if !is_mapped {
+        return Ok(json!({"doc_count": 0}));
     }
     let mut found = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {

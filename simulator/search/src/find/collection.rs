@@ -13,7 +13,7 @@ use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::execute::Outcome;
 use crate::find::failure::{Failure, query_failure};
-use crate::find::request::SearchRequest;
+use crate::find::request::{SearchRequest, SearchType};
 use crate::find::rescore::{check_rescorers, rescore};
 use crate::find::sort_reader::{SortReader, check_missing};
 use crate::find::top_docs::{Candidate, TopDocs};
@@ -215,7 +215,15 @@ impl Collection<'_> {
     fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
         let mapping = &searched.mapping;
         let positions = searched.weight.check_positions(mapping);
-        if let Err(error) = positions.and_then(|()| check_missing(&self.request.sort, mapping)) {
+        let sorts = self.request.search_type != SearchType::Count;
+        let sorted = || {
+            if sorts {
+                check_missing(&self.request.sort, mapping)
+            } else {
+                Ok(())
+            }
+        };
+        if let Err(error) = positions.and_then(|()| sorted()) {
             return Ok(Some(error));
         }
         if !searched.weight.can_fail() || !self.scores && self.request.min_score.is_none() {

@@ -26,19 +26,19 @@ pub(crate) fn shards_json(total: u32, failures: &[Failure], show: impl Fn(&Failu
     shown
 }
 
-/// Kind of the error of a query that fails.
-const QUERY_FAILURE: &str = "QueryPhaseExecutionException";
+/// Kind of the failure of the phase in which statistics are collected.
+const DFS_FAILURE: &str = "DfsPhaseExecutionException";
 
 /// Wraps an error in the failure of the query phase on a shard.
 pub(super) fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     let message = "Query Failed [Failed to execute main query]";
-    phase_failure((QUERY_FAILURE, message), error, request, searched)
+    phase_failure(("QueryPhaseExecutionException", message), error, request, searched)
 }
 
 /// Wraps an error in the failure of the phase on a shard in which statistics are collected.
 pub(super) fn dfs_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     let message = "Dfs Failed [Exception during dfs phase]";
-    phase_failure(("DfsPhaseExecutionException", message), error, request, searched)
+    phase_failure((DFS_FAILURE, message), error, request, searched)
 }
 
 /// Wraps an error in the failure of a phase, with its kind and its message.
@@ -71,8 +71,8 @@ pub(crate) fn all_failed(
         return None;
     }
     let status = failures.iter().map(|failure| failure.error.status).max().unwrap_or(503);
-    // The phase of a failed query comes after the one in which statistics are collected.
-    let is_of_query = |failure: &Failure| failure.error.kind == QUERY_FAILURE;
+    // The query phase comes after the one in which a search is parsed and statistics are collected.
+    let is_of_query = |failure: &Failure| !matches!(failure.error.kind, "SearchParseException" | DFS_FAILURE);
     let phase = match phase {
         "dfs" if failures.iter().all(is_of_query) => "query",
         phase => phase,

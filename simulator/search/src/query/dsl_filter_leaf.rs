@@ -198,16 +198,18 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         settings: &CACHING,
         refused: &[],
     };
-    let mut found = None;
+    // A plain value only counts without an object.
+    let (mut found, mut plain) = (None, None);
     let settings = form.read_with(context, tokens, |tokens, key, _| {
-        let own = match tokens.current() {
-            Token::Object => of_field.read(context, tokens)?,
+        let name = key.unwrap_or("null");
+        match tokens.current() {
+            Token::Object => found = Some((name, of_field.read(context, tokens)?)),
             _ if form.has_value(key) => return Ok(false),
-            _ => Settings::of_value("value", value_of(tokens)),
-        };
-        found = Some((key.unwrap_or("null"), own));
+            _ => plain = Some((name, Settings::of_value("value", value_of(tokens)))),
+        }
         Ok(true)
     })?;
+    let found = found.or(plain);
     let missing = || parsing_error(context, "No value specified for regexp filter");
     let (field, own) = found.ok_or_else(missing)?;
     let text = own.get("value").map(text_of).ok_or_else(missing)?;

@@ -10,13 +10,14 @@ use crate::json::{Token, Tokens};
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, minimum, parsing_error, rewrite_of, text_of, with_boost, with_flags,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of, text_of,
+    with_boost, with_flags,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
 use crate::query::text::{fuzzy_number, range, term_text};
 use crate::query::value::{ids_of_types, number_range, number_term, rewritten, term};
-use crate::query::{Context, Matcher, Occur, Query, QueryField, QueryKind, Rewrite};
+use crate::query::{Context, Matcher, Occur, Query, QueryField, QueryKind};
 
 /// Tokens that are refused for prefixes and regular expressions. Elasticsearch's parsers ignore unknown values.
 const NO_VALUES: &[Refused] = &[Refused::Object, Refused::Array, Refused::Null];
@@ -156,11 +157,12 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
     let shown = if name == "wildcard" { "prefix" } else { name };
     let value = settings.get("value").ok_or_else(|| missing_value(context, shown))?;
     let boost = settings.boost();
-    let rewrite = match rewrite_of(settings.get("rewrite"))? {
-        // Only a fuzzy query is rewritten to the best terms unless it says otherwise.
-        None if name == "fuzzy" && settings.get("rewrite").is_some() => Some(Rewrite::Constant),
-        rewrite => rewrite,
-    };
+    let rewrite = settings.get("rewrite");
+    let rewrite = if name == "fuzzy" {
+        fuzzy_rewrite_of(rewrite)
+    } else {
+        rewrite_of(rewrite)
+    }?;
     let text = text_of(value);
     let numeric = context.numeric(field);
     if let Some(mapped) = numeric.filter(|_| name == "fuzzy") {

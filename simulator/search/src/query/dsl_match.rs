@@ -7,14 +7,14 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, check_minimum, fuzzy_limits, minimum, parsing_error, rewrite_of, text_of, with_boost,
-    with_minimum,
+    auto_edits, check_fuzziness, check_minimum, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of,
+    text_of, with_boost, with_minimum,
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
 use crate::query::text::{Style, analyzed, slop_of};
 use crate::query::value::{exact_field, exact_value};
-use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
+use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, Rewrite};
 use crate::ties::in_hash_order;
 
 /// Settings of a match query.
@@ -28,6 +28,8 @@ struct MatchSettings {
     slop: i32,
     boost: f32,
     fuzziness: Option<String>,
+    /// How the terms of fuzzy queries count in scores. Default: the best terms with their scores.
+    rewrite: Option<Rewrite>,
     prefix_length: i64,
     max_expansions: i64,
     minimum_should_match: Option<Value>,
@@ -86,7 +88,8 @@ impl MatchSettings {
         fuzziness.as_deref().map_or(Ok(()), check_fuzziness)?;
         let wanted = settings.get("minimum_should_match");
         wanted.map_or(Ok(()), check_minimum)?;
-        rewrite_of(settings.get("rewrite"))?;
+        let rewrite = fuzzy_rewrite_of(settings.get("rewrite"))?;
+        // Only checked, as in Elasticsearch.
         rewrite_of(settings.get("fuzzy_rewrite"))?;
         let no_text = || parsing_error(context, &format!("No text specified for {query} query"));
         let text = settings.get("query").ok_or_else(no_text)?;
@@ -99,6 +102,7 @@ impl MatchSettings {
             slop: settings.int("slop").map_or(0, slop_of),
             boost: settings.boost(),
             fuzziness,
+            rewrite,
             prefix_length: settings.int("prefix_length").unwrap_or(0),
             max_expansions: settings.int("max_expansions").unwrap_or(50),
             minimum_should_match: wanted.cloned(),
@@ -194,9 +198,14 @@ impl MatchSettings {
                     expansions,
                     transpositions: self.transpositions,
                 };
-                query.kind = QueryKind::MultiTerm {
-                    field: field.clone(),
-                    matcher,
+                let field = field.clone();
+                query.kind = match self.rewrite {
+                    None => QueryKind::MultiTerm { field, matcher },
+                    Some(rewrite) => QueryKind::ByFrequency(FrequencyQuery::Rewritten {
+                        field,
+                        matcher,
+                        rewrite,
+                    }),
                 };
             }
             QueryKind::Bool { clauses, .. } => clauses

@@ -132,6 +132,15 @@ pub(super) fn rewrite_of(method: Option<&Value>) -> Result<Option<Rewrite>> {
     }
 }
 
+/// Parses the rewrite method of a fuzzy query, which is only rewritten to the best terms unless it says otherwise.
+///
+/// # Errors
+/// An unknown method.
+pub(super) fn fuzzy_rewrite_of(method: Option<&Value>) -> Result<Option<Rewrite>> {
+    let rewrite = rewrite_of(method)?;
+    Ok(rewrite.or(method.map(|_| Rewrite::Constant)))
+}
+
 /// Escapes the operators of a regular expression that its flags do not enable.
 ///
 /// # Errors

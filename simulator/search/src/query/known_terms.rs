@@ -2,7 +2,7 @@
 //!
 //! Source: `Query.extractTerms` of Lucene 4.10, which queries that are rewritten do not support.
 
-use super::{Occur, Query, QueryKind, SpanQuery};
+use super::{FrequencyQuery, Occur, Query, QueryKind, SpanQuery};
 use crate::error::{Result, SearchError};
 
 /// Returns the error of a query whose terms depend on the index.
@@ -23,6 +23,8 @@ impl Query {
             | QueryKind::IdPattern(_)
             | QueryKind::Boosting { .. } => unsupported(),
             QueryKind::Related(_) => Err(SearchError::null_pointer()),
+            QueryKind::ByFrequency(FrequencyQuery::Common { .. }) => Ok(()),
+            QueryKind::ByFrequency(_) => unsupported(),
             // The terms of a filter do not count.
             QueryKind::Constant { form: Some(_), .. } => Ok(()),
             QueryKind::Constant { query, form: None }
