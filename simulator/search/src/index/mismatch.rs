@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::index::document::DocumentParser;
-use crate::json::{BODY, java_text, not_numeric, number_of, oversized, token_of, unreadable};
+use crate::index::numbers::check_value;
+use crate::json::{BODY, boolean_token, double, java_text, not_numeric, oversized, token_of, unreadable};
 use crate::mapping::{Dynamic, FieldType, Kind, Node, ObjectNode, guess};
 
 /// Returns the value and the boost within an object that stands for a field's value.
@@ -26,8 +27,14 @@ pub(crate) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value
     let (mut found, mut boost) = (&Value::Null, 1.0);
     for (name, value) in object {
         match name.as_str() {
-            "value" | "_value" => found = value,
-            "boost" | "_boost" => boost = number_of(value).unwrap_or(1.0) as f32,
+            "value" | "_value" => {
+                // An invalid value has precedence over the members after it.
+                if let Value::String(_) | Value::Bool(_) = value {
+                    check_value(field, value, &java_text(value))?;
+                }
+                found = value;
+            }
+            "boost" | "_boost" => boost = boost_of(value)?,
             _ => return Err(SearchError::illegal(format!("unknown property [{name}]"))),
         }
     }
@@ -35,6 +42,17 @@ pub(crate) fn boosted_value<'v>(field: &FieldType, object: &'v Map<String, Value
         Value::Array(_) | Value::Object(_) if field.kind.is_numeric() => Err(not_numeric(token_of(found), BODY)),
         _ => Ok((found, boost)),
     }
+}
+
+/// Parses the boost of a value.
+fn boost_of(value: &Value) -> Result<f32> {
+    let boost = match value {
+        Value::Number(boost) => boost.as_f64().unwrap_or(1.0),
+        Value::String(boost) => double(boost)?,
+        Value::Bool(boost) => return Err(not_numeric(boolean_token(*boost), BODY)),
+        other => return Err(not_numeric(token_of(other), BODY)),
+    };
+    Ok(boost as f32)
 }
 
 /// Fails for a boost of a value of a field without norms.

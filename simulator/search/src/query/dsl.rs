@@ -11,7 +11,7 @@ use crate::json::{self, Token, Tokens};
 use crate::mustache::Template;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
-use crate::query::dsl_parts::{check_minimum, minimum, parsing_error, with_boost};
+use crate::query::dsl_parts::{parsing_error, with_boost, with_minimum};
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
 use crate::query::join::{has_child, has_parent, nested};
@@ -349,21 +349,18 @@ fn boolean(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         _ => Ok(false),
     })?;
     let wanted = settings.get("minimum_should_match").cloned();
-    wanted.as_ref().map_or(Ok(()), check_minimum)?;
     let (boost, coord) = (settings.boost(), !settings.flag("disable_coord").unwrap_or(false));
     let named = settings.get("_name").cloned();
     let clauses = clauses(context, settings)?;
     if clauses.is_empty() {
         return Ok(QueryKind::AllDocs.into());
     }
-    let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
     let query = Query::from(QueryKind::Bool {
         clauses,
-        minimum_should_match: wanted.map_or(0, |wanted| minimum(&wanted, optional)),
+        minimum_should_match: 0,
         coord,
-    })
-    .boosted(boost)
-    .fix_negative();
+    });
+    let query = with_minimum(query, wanted.as_ref())?.boosted(boost).fix_negative();
     context.name(named.as_ref(), &query);
     Ok(query)
 }

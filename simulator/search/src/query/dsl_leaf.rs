@@ -10,8 +10,8 @@ use crate::json::{Token, Tokens};
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of, text_of,
-    with_boost, with_flags,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, text_of, with_boost,
+    with_flags, with_minimum,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
@@ -257,15 +257,13 @@ fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         .iter()
         .map(|value| term(context, field, value))
         .collect::<Result<Vec<_>>>()?;
-    let minimum_should_match = settings
-        .get("minimum_match")
-        .map_or(0, |wanted| minimum(wanted, queries.len()));
     let query = QueryKind::Bool {
         clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
-        minimum_should_match,
+        minimum_should_match: 0,
         coord: !settings.flag("disable_coord").unwrap_or(false),
     };
-    let query = context.of_named_type(field, with_boost(query.into(), settings.boost()));
+    let query = with_minimum(query.into(), settings.get("minimum_match"))?;
+    let query = context.of_named_type(field, with_boost(query, settings.boost()));
     Ok(settings.named(context, query))
 }
 

@@ -7,8 +7,8 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, check_minimum, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of,
-    text_of, with_boost, with_minimum,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of, text_of,
+    with_boost, with_minimum,
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
@@ -86,8 +86,6 @@ impl MatchSettings {
         };
         let fuzziness = settings.fuzziness()?;
         fuzziness.as_deref().map_or(Ok(()), check_fuzziness)?;
-        let wanted = settings.get("minimum_should_match");
-        wanted.map_or(Ok(()), check_minimum)?;
         let rewrite = fuzzy_rewrite_of(settings.get("rewrite"))?;
         // Only checked, as in Elasticsearch.
         rewrite_of(settings.get("fuzzy_rewrite"))?;
@@ -105,7 +103,7 @@ impl MatchSettings {
             rewrite,
             prefix_length: settings.int("prefix_length").unwrap_or(0),
             max_expansions: settings.int("max_expansions").unwrap_or(50),
-            minimum_should_match: wanted.cloned(),
+            minimum_should_match: settings.get("minimum_should_match").cloned(),
             lenient: settings.flag("lenient").unwrap_or(false),
             transpositions: settings.flag("fuzzy_transpositions").unwrap_or(false),
             zero_terms_all,
@@ -153,7 +151,7 @@ impl MatchSettings {
                 let expansions = usize::try_from(self.max_expansions).unwrap_or(0).max(1);
                 with_prefix(query, expansions.min(context.max_clauses))
             }
-            MatchType::Boolean => with_minimum(query, self.minimum_should_match.as_ref()),
+            MatchType::Boolean => with_minimum(query, self.minimum_should_match.as_ref())?,
             MatchType::Phrase => query,
         }))
     }

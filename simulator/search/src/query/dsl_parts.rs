@@ -59,8 +59,11 @@ pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
     usize::try_from(result.clamp(0, count)).unwrap_or(0)
 }
 
-/// Applies `minimum_should_match` to the optional clauses of a query.
-pub(super) fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Query {
+/// Applies `minimum_should_match` to the optional clauses of a query, if it has clauses.
+///
+/// # Errors
+/// Those of [`check_minimum`].
+pub(super) fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Result<Query> {
     if let QueryKind::Bool {
         clauses,
         minimum_should_match,
@@ -68,14 +71,15 @@ pub(super) fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Query {
     } = &mut query.kind
         && let Some(wanted) = wanted
     {
+        check_minimum(wanted)?;
         let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
         *minimum_should_match = minimum(wanted, optional);
     }
-    query
+    Ok(query)
 }
 
 /// Checks `minimum_should_match`.
-pub(super) fn check_minimum(wanted: &Value) -> Result<()> {
+fn check_minimum(wanted: &Value) -> Result<()> {
     let text = text_of(wanted);
     let number = |text: &str| {
         let text = text.trim().trim_end_matches('%');

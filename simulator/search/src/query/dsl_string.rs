@@ -8,7 +8,7 @@ use crate::dates::TimeZone;
 use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
 use crate::query::dsl_match::{field_boosts, fields_of};
-use crate::query::dsl_parts::{check_minimum, parsing_error, rewrite_of, with_boost, with_minimum};
+use crate::query::dsl_parts::{parsing_error, rewrite_of, with_boost, with_minimum};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::simple::{self, Flags, SimpleSettings};
 use crate::query::text::slop_of;
@@ -74,7 +74,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         lenient: settings.flag("lenient").unwrap_or(false),
     };
     let query = simple::parse(context, &text, &parsed)?.unwrap_or_else(|| QueryKind::Nothing.into());
-    let query = with_minimum(query, settings.get("minimum_should_match"));
+    let query = with_minimum(query, settings.get("minimum_should_match"))?;
     Ok(settings.named(context, query))
 }
 
@@ -199,7 +199,6 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     let text = settings
         .text("query")
         .ok_or_else(|| parsing_error(context, "query_string must be provided with a [query]"))?;
-    wanted.map_or(Ok(()), check_minimum)?;
-    let query = with_minimum(parse_string(context, &text, &parsed)?, wanted);
+    let query = with_minimum(parse_string(context, &text, &parsed)?, wanted)?;
     Ok(settings.named(context, with_boost(query, settings.boost())))
 }

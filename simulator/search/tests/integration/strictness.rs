@@ -20,7 +20,7 @@ use crate::support::{Backend, logs};
     "NumberFormatException[For input string: \\\"x\\\"]"
 )]
 #[case(
-    json!({"match": {"log": {"query": "a", "minimum_should_match": "x"}}}),
+    json!({"match": {"log": {"query": "a b", "minimum_should_match": "x"}}}),
     "NumberFormatException[For input string: \\\"x\\\"]"
 )]
 #[case(json!({"match": {"log": null}}), "No text specified for text query")]
