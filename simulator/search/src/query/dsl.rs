@@ -85,15 +85,14 @@ pub(super) fn whole<T>(tokens: &mut Tokens<'_>, parse: impl FnOnce(&Map<String, 
 fn match_all(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let form = Form {
         name: "[match_all] query",
-        settings: &[(&["boost"], Setting::Float), (&["_name"], Setting::Scalar)],
+        settings: &[(&["boost"], Setting::Float)],
         refused: &[Refused::Value],
     };
     let settings = form.read(context, tokens)?;
-    let query = match settings.boost() {
+    Ok(match settings.boost() {
         1.0 => QueryKind::All.into(),
         boost => Query::from(QueryKind::AllDocs).boosted(boost),
-    };
-    Ok(settings.named(context, query))
+    })
 }
 
 fn filtered(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {

@@ -225,7 +225,8 @@ fn ids(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let form = Form {
         name: "[ids] filter",
         settings: &[
-            (&["type", "types", "_type"], Setting::Names),
+            (&["type", "_type"], Setting::Names),
+            (&["types"], Setting::List),
             (&["_name"], Setting::Scalar),
         ],
         refused: &[Refused::Array, Refused::Value],

@@ -66,18 +66,22 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             (path.as_str(), value, GeoPoint::default())
         }
     };
-    let unit = object.get("unit").and_then(Value::as_str);
-    unit.map(unit_in_metres).transpose()?;
     let named = |key: &str| object.get(key).filter(|value| is_scalar(value)).map(text_of);
+    let unit = named("unit");
+    let unit = unit.as_deref();
+    unit.map(unit_in_metres).transpose()?;
     let optimization = named("optimize_bbox").or_else(|| named("optimizeBbox"));
     if let Some(other) = optimization.filter(|text| !matches!(text.as_str(), "none" | "memory" | "indexed")) {
         let reason = format!("type [{other}] for bounding box optimization not supported");
         return Err(SearchError::illegal(reason));
     }
     let length = |keys: &[&str]| {
-        let given = keys
+        // The last one counts.
+        let mut given = object
             .iter()
-            .find_map(|key| object.get(*key).filter(|value| !value.is_null()));
+            .rev()
+            .filter(|(key, value)| keys.contains(&key.as_str()) && !value.is_null());
+        let given = given.next().map(|(_, value)| value);
         given
             .map(|value| match value {
                 Value::Bool(flag) => Err(not_numeric(boolean_token(*flag), PART)),

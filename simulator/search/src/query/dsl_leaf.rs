@@ -45,7 +45,8 @@ fn ids(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let form = Form {
         name: "[ids] query",
         settings: &[
-            (&["type", "types", "_type"], Setting::Names),
+            (&["type", "_type"], Setting::Names),
+            (&["types"], Setting::List),
             (&["boost"], Setting::Float),
             (&["_name"], Setting::Scalar),
         ],
@@ -70,7 +71,7 @@ fn ids(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
 
 /// Types of an `ids` query or filter.
 pub(super) fn types_of(settings: &Settings) -> Vec<String> {
-    match settings.get("type") {
+    match settings.get("types").or(settings.get("type")) {
         None => vec![],
         Some(Value::Array(types)) => types.iter().map(text_of).collect(),
         Some(only) => vec![text_of(only)],
@@ -123,7 +124,8 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         (&["rewrite"], Setting::Scalar),
         NAME_ALONE,
         (&["flags"], Setting::Scalar),
-        (&["max_determinized_states"], Setting::Int),
+        // Without effect.
+        (&["max_determinized_states"], Setting::Nullable),
         (&["flags_value"], Setting::Int),
     ];
     let fuzzy_settings = [

@@ -5,16 +5,12 @@
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
-use crate::json::{number_of, typed_number};
+use crate::json::typed_number;
 use crate::query::{Context, Occur, Query, QueryKind, Rewrite};
 
 /// Returns a `QueryParsingException` with the name of the index.
 pub(super) fn parsing_error(context: &Context<'_>, reason: &str) -> SearchError {
     SearchError::query(format!("[{}] {reason}", context.index))
-}
-
-pub(super) fn number(value: Option<&Value>) -> Option<f32> {
-    value.and_then(number_of).map(|number| number as f32)
 }
 
 pub(super) fn with_boost(query: Query, boost: f32) -> Query {
@@ -150,7 +146,7 @@ pub(super) fn fuzzy_rewrite_of(method: Option<&Value>) -> Result<Option<Rewrite>
 /// # Errors
 /// An unknown flag.
 pub(super) fn with_flags(pattern: &str, flags: Option<&Value>) -> Result<String> {
-    let Some(flags) = flags.and_then(Value::as_str) else {
+    let Some(flags) = flags.filter(|flags| !flags.is_null()).map(text_of) else {
         return Ok(pattern.to_owned());
     };
     let mut literal = "&~#@<".to_owned();

@@ -9,16 +9,16 @@ use serde_json::Value;
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
-use crate::json::{Token, Tokens};
+use crate::json::{Token, Tokens, typed_number};
 use crate::mapping::{Field, Indexing, Kind};
-use crate::query::dsl_parts::{number, parsing_error, text_of};
+use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
 use crate::query::value::ids_of_types;
 use crate::query::{Context, Occur, Operator, Query, QueryField, QueryKind};
 
 /// Settings of `more_like_this`.
-const LIKE_THIS: [(&[&str], Setting); 18] = [
+const LIKE_THIS: [(&[&str], Setting); 19] = [
     (&["fields"], Setting::List),
     (&["like_text", "likeText"], Setting::Scalar),
     (&["min_term_freq", "minTermFreq"], Setting::Int),
@@ -36,6 +36,7 @@ const LIKE_THIS: [(&[&str], Setting); 18] = [
     (&["stop_words", "stopWords"], Setting::List),
     (&["ids"], Setting::List),
     (&["include"], Setting::Flag),
+    (&["exclude"], Setting::Flag),
     (&["_name"], Setting::Scalar),
 ];
 
@@ -107,6 +108,15 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
     }))
 }
 
+/// Returns whether the documents of `more_like_this` can be found themselves.
+fn includes_documents(settings: &Settings) -> bool {
+    let excluded = settings.flag("exclude");
+    excluded
+        .map(|excluded| !excluded)
+        .or(settings.flag("include"))
+        .unwrap_or(false)
+}
+
 /// Reads `more_like_this`: its settings and `docs`.
 fn read_like_this(context: &Context<'_>, tokens: &mut Tokens<'_>, form: &Form<'_>) -> Result<(Settings, Vec<Value>)> {
     let mut docs = Vec::new();
@@ -155,7 +165,15 @@ fn fuzzy_like_this(context: &Context<'_>, name: &str, mut fields: Vec<String>, s
     context.check_clauses(texts.len())?;
     let fuzziness = settings.get("fuzziness");
     let default = if name == "fuzzy_like_this_field" { 0.5 } else { 2.0 };
-    let (edits, min_similarity) = match fuzziness.map_or(default, |fuzziness| number(Some(fuzziness)).unwrap_or(1.0)) {
+    let similarity = match fuzziness.map(text_of) {
+        None => default,
+        Some(text) if text.eq_ignore_ascii_case("auto") => 1.0,
+        Some(text) => typed_number::<f32>(&text).ok_or_else(|| SearchError::number(&text))?,
+    };
+    let (edits, min_similarity) = match similarity {
+        similarity if similarity < 0.0 => {
+            return Err(SearchError::illegal("minimumSimilarity cannot be less than 0"));
+        }
         similarity if similarity < 1.0 => (2, similarity),
         edits if edits.fract() != 0.0 => {
             return Err(SearchError::illegal("fractional edit distances are not allowed"));
@@ -357,7 +375,7 @@ fn more_like_this(
         },
     }))
     .boosted(settings.boost());
-    if documents.is_empty() || settings.flag("include").unwrap_or(false) {
+    if documents.is_empty() || includes_documents(settings) {
         return Ok(similar);
     }
     let stored = documents.iter().filter(|document| document.own.is_none());

@@ -8,7 +8,7 @@ use crate::dates::TimeZone;
 use crate::error::{Result, SearchError};
 use crate::json::{Token, Tokens};
 use crate::query::dsl_match::{field_boosts, fields_of};
-use crate::query::dsl_parts::{parsing_error, rewrite_of, with_boost, with_minimum};
+use crate::query::dsl_parts::{parsing_error, rewrite_of, text_of, with_boost, with_minimum};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::simple::{self, Flags, SimpleSettings};
 use crate::query::text::slop_of;
@@ -55,7 +55,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
     let fields = settings.get("fields").map(|fields| field_boosts(context, fields));
     let flags = match settings.get("flags") {
-        Some(Value::String(text)) => Flags::parse(text)?,
+        Some(flags @ (Value::String(_) | Value::Bool(_))) => Flags::parse(&text_of(flags))?,
         _ => Flags::ALL,
     };
     let parsed = SimpleSettings {
@@ -199,6 +199,20 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     let text = settings
         .text("query")
         .ok_or_else(|| parsing_error(context, "query_string must be provided with a [query]"))?;
+    let text = if settings.flag("escape").unwrap_or(false) {
+        escaped(&text)
+    } else {
+        text
+    };
     let query = with_minimum(parse_string(context, &text, &parsed)?, wanted)?;
     Ok(settings.named(context, with_boost(query, settings.boost())))
+}
+
+/// Escapes the characters of a text that have a meaning in query strings, as `QueryParser.escape` of Lucene 4.10 does.
+fn escaped(text: &str) -> String {
+    let special = |c: char| "\\+-!():^[]\"{}~*?|&/".contains(c);
+    let letters = text
+        .chars()
+        .flat_map(|c| special(c).then_some('\\').into_iter().chain([c]));
+    letters.collect()
 }

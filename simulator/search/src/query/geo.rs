@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::java_number;
+use crate::json::{is_scalar, java_number, java_text};
 use crate::query::geo_point::{EQUATORIAL_RADIUS, GeoPoint, MAX_GEOHASH_LENGTH, POLAR_RADIUS};
 
 /// Calculation of the distance between two points.
@@ -29,7 +29,10 @@ impl DistanceType {
     /// An unknown name.
     pub(crate) fn of(settings: &Map<String, Value>) -> Result<DistanceType> {
         let mut names = ["distance_type", "distanceType"].iter();
-        match names.find_map(|key| settings.get(*key)?.as_str()) {
+        let given = names
+            .find_map(|key| settings.get(*key))
+            .filter(|value| is_scalar(value));
+        match given.map(java_text).as_deref() {
             None | Some("sloppy_arc") => Ok(DistanceType::SloppyArc),
             Some("arc") => Ok(DistanceType::Arc),
             Some("plane") => Ok(DistanceType::Plane),
@@ -286,8 +289,8 @@ impl GeoShape {
                     .iter()
                     .zip(next)
                     .filter(|(a, b)| {
-                        (a.lat > point.lat) != (b.lat > point.lat)
-                            && point.lon < (b.lon - a.lon) * (point.lat - a.lat) / (b.lat - a.lat) + a.lon
+                        (a.lon < point.lon) != (b.lon < point.lon)
+                            && b.lat + (point.lon - b.lon) / (a.lon - b.lon) * (a.lat - b.lat) < point.lat
                     })
                     .count()
                     % 2

@@ -83,6 +83,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_altered_definitions(include_str!("../recorded/definitions.jsonl"), 380)]
 #[case::of_similarities(include_str!("../recorded/similarities.jsonl"), 450)]
 #[case::of_rejected_documents(include_str!("../recorded/rejected.jsonl"), 20)]
+#[case::of_settings_of_queries(include_str!("../recorded/settings_of_queries.jsonl"), 950)]
 #[case::of_rewritten_queries(include_str!("../recorded/rewritten.jsonl"), 90)]
 #[case::of_parsed_documents(include_str!("../recorded/parsed_documents.jsonl"), 950)]
 #[case::of_kinds_of_queries_by_field(include_str!("../recorded/kinds.jsonl"), 450)]
