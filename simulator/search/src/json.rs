@@ -351,10 +351,16 @@ pub(crate) fn is_oversized_integer(literal: &str) -> bool {
     digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit()) && literal.parse::<i64>().is_err()
 }
 
+/// Returns whether a number in a source is an integer that overflows a long.
+pub(crate) fn is_oversized(source: &[u8], number: &Number) -> bool {
+    let is_large = number.as_f64().is_some_and(|float| float.abs() >= i64::MAX as f64);
+    is_large && !number.is_i64() && is_oversized_integer(&literal(source, number))
+}
+
 /// Fails for a source with an integer that overflows a long: Elasticsearch does not read such a source as a map.
 pub(crate) fn check_integers(source: &[u8], parsed: &Value) -> Result<()> {
     let fits = match parsed {
-        Value::Number(number) => number.is_i64() || !is_oversized_integer(&literal(source, number)),
+        Value::Number(number) => !is_oversized(source, number),
         Value::Array(items) => return items.iter().try_for_each(|item| check_integers(source, item)),
         Value::Object(members) => return members.values().try_for_each(|member| check_integers(source, member)),
         _ => true,

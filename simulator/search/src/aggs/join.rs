@@ -106,12 +106,11 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
 /// Computes `children`: a bucket of the child documents of the matches.
 pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
-    let is_mapped = is_any_mapping(scope, |mapping| mapping.type_names().any(|name| name == child_type));
-    if is_mapped && !is_any_mapping(scope, |mapping| mapping.parent_type(child_type).is_some()) {
-        return Err(refuse("[children] _parent field not configured"));
-    }
-    if !is_mapped {
+    if !is_any_mapping(scope, |mapping| mapping.type_names().any(|name| name == child_type)) {
         return Ok(json!({"doc_count": 0}));
+    }
+    if !is_any_mapping(scope, |mapping| mapping.parent_type(child_type).is_some()) {
+        return Err(refuse("[children] _parent field not configured"));
     }
     let mut found = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {

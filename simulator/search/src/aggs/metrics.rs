@@ -53,13 +53,15 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         _ => floating(value),
     };
     let with_text = |shown: Value, value: f64| single(shown, formatter.text(value).filter(|_| count > 0));
+    let extreme = |value: f64| match value.is_infinite() {
+        // Elasticsearch takes it for that of no values.
+        true => single(Value::Null, None),
+        false => with_text(some(value), value),
+    };
     let average = sum / count as f64;
     Ok(match aggregation.kind.as_str() {
-        // An infinite one is that of no values.
-        "min" | "max" => match if aggregation.kind == "min" { min } else { max } {
-            value if value.is_infinite() => single(Value::Null, None),
-            value => with_text(some(value), value),
-        },
+        "min" => extreme(min),
+        "max" => extreme(max),
         "avg" => with_text(some(average), average),
         "sum" => single(floating(sum), formatter.text(sum)),
         "percentiles" => percentiles(aggregation, values, &formatter),

@@ -254,7 +254,7 @@ pub(super) fn contents(
     let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source"));
     match (filter, &source) {
         (Some(filter), Some(source)) if filter.enabled => {
-            if filter.selects() {
+            if !filter.is_plain() {
                 json::check_integers(stored.source(), &whole)?;
             }
             response.insert("_source".to_owned(), filter.apply(source));
@@ -416,7 +416,7 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
     let Some(source) = source else {
         return Ok(missing());
     };
-    if filter.as_ref().is_some_and(SourceFilter::selects) {
+    if filter.as_ref().is_some_and(|filter| !filter.is_plain()) {
         json::check_integers(stored.source(), &whole)?;
     }
     let text = match (filter, source) {

@@ -215,15 +215,11 @@ impl Collection<'_> {
     fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
         let mapping = &searched.mapping;
         let positions = searched.weight.check_positions(mapping);
-        let sorts = self.request.search_type != SearchType::Count;
-        let sorted = || {
-            if sorts {
-                check_missing(&self.request.sort, mapping)
-            } else {
-                Ok(())
-            }
-        };
-        if let Err(error) = positions.and_then(|()| sorted()) {
+        let checked = positions.and_then(|()| match self.request.search_type {
+            SearchType::Count => Ok(()),
+            _ => check_missing(&self.request.sort, mapping),
+        });
+        if let Err(error) = checked {
             return Ok(Some(error));
         }
         if !searched.weight.can_fail() || !self.scores && self.request.min_score.is_none() {

@@ -1,5 +1,7 @@
 //! Rendering of hits as JSON.
 
+use std::cell::LazyCell;
+
 use serde_json::{Map, Value, json};
 
 use crate::cluster::Cluster;
@@ -94,13 +96,13 @@ fn hit_json(
         (None, None) => Some(&whole),
         (None, Some(_)) => names_source.then_some(&whole),
     };
-    let check_source = || check_integers(stored.source(), &whole_source);
-    if filter.is_some_and(SourceFilter::selects)
+    let loaded = LazyCell::new(|| check_integers(stored.source(), &whole_source));
+    if filter.is_some_and(|filter| !filter.is_plain())
         || !request.partial_fields.is_empty()
         || request.highlight.is_some()
         || request.fields.iter().flatten().any(|field| field == "_id")
     {
-        check_source()?;
+        loaded.clone()?;
     }
     if let (Some(filter), Some(source)) = (filter, &source) {
         shown.insert("_source".to_owned(), filter.apply(source));
@@ -145,7 +147,7 @@ fn hit_json(
             let values: Vec<Value> = match source.as_deref() {
                 _ if field.field_type.store => stored_of(field),
                 Some(source) => {
-                    check_source()?;
+                    loaded.clone()?;
                     let values = extract(source, &name).into_iter();
                     values.filter(|value| !value.is_object()).cloned().collect()
                 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::source::extract;
 use crate::index::{boosted_value, encoded_date, encoded_number};
-use crate::json::{BASE64, BASE64_UNIT, java_number, java_text, literal, whole};
+use crate::json::{self, BASE64, BASE64_UNIT, java_number, java_text, literal, whole};
 use crate::mapping::{Field, FieldType, Kind, Mapping, out_of_range, truth, unsortable};
 use crate::query::GeoPoint;
 use crate::score::score_json;
@@ -132,10 +132,9 @@ fn floating(field: &FieldType, number: f64) -> Value {
     // The parser of JSON reads a number that is too large as the largest.
     let is_large = number.abs() >= f64::MAX || field.kind == Kind::Float && single.is_infinite();
     match number {
-        _ if number.is_nan() => json!("NaN"),
-        _ if is_large => json!(if number > 0.0 { "Infinity" } else { "-Infinity" }),
-        _ if field.kind == Kind::Float => score_json(single),
-        _ => json!(number),
+        _ if is_large => json::floating(f64::INFINITY.copysign(number)),
+        _ if field.kind == Kind::Float && !number.is_nan() => score_json(single),
+        _ => json::floating(number),
     }
 }
 

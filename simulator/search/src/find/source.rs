@@ -156,11 +156,6 @@ impl SourceFilter {
         self.include.is_empty() && self.exclude.is_empty()
     }
 
-    /// Returns whether it selects parts of a source.
-    pub(crate) fn selects(&self) -> bool {
-        !self.include.is_empty() || !self.exclude.is_empty()
-    }
-
     /// Returns the filtered source.
     pub(crate) fn apply(&self, source: &Value) -> Value {
         match source {

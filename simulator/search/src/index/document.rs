@@ -18,7 +18,7 @@ use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::Encoded;
 use crate::index::mismatch::{boosted_value, is_plain, strict, unmappable_integer, unnamed, unparsed};
 use crate::index::numbers::check_value;
-use crate::json::{self, BODY, binary, is_oversized_integer, java_text, literal};
+use crate::json::{self, BODY, binary, is_oversized, java_text, literal};
 use crate::mapping::{
     Dynamic, FIELD_NAMES, FieldNode, FieldType, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP,
     TTL, Times, TypeMapping, Unmapped, guess, object_of_template,
@@ -262,20 +262,18 @@ impl<'a> DocumentParser<'a> {
             // The document around a nested object has the fields of that object, not those of the objects within it.
             (Value::Object(_), Some(Node::Object(node))) if node.nested && !node.include_in_parent => Ok(()),
             (Value::Object(object), Some(Node::Object(node))) => self.object(path, Some(node), object),
+            (Value::Object(_), None) if !dynamic => Ok(()),
             (Value::Object(object), None) => {
-                if let Some(field) = self.new_field(path).filter(|_| dynamic) {
+                if let Some(field) = self.new_field(path) {
                     let (value, _) = boosted_value(field, object).map_err(|error| unparsed(&dotted(path), error))?;
                     return self.check_new(path, value);
                 }
-                if dynamic {
-                    // If a template matches, the object is parsed again once the mapping has it.
-                    if let Some(node) = object_of_template(self.type_mapping, path)? {
-                        return self.add_unmapped(path, node);
-                    }
-                    self.add_unmapped(path, Node::Object(Box::default()))?;
-                    self.object(path, None, object)?;
+                // If a template matches, the object is parsed again once the mapping has it.
+                if let Some(node) = object_of_template(self.type_mapping, path)? {
+                    return self.add_unmapped(path, node);
                 }
-                Ok(())
+                self.add_unmapped(path, Node::Object(Box::default()))?;
+                self.object(path, None, object)
             }
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Binary && !value.is_array() => {
                 if !field.field_type.store || value.is_null() {
@@ -463,9 +461,7 @@ impl<'a> DocumentParser<'a> {
 
     /// Returns whether a value is an integer that overflows a long.
     pub(super) fn is_oversized(&self, value: &Value) -> bool {
-        match value {
-            Value::Number(number) => !number.is_i64() && is_oversized_integer(&literal(self.source, number)),
-            _ => false,
-        }
+        let number = value.as_number();
+        number.is_some_and(|number| is_oversized(self.source, number))
     }
 }

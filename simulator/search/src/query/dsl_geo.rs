@@ -77,13 +77,10 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
     }
     let length = |keys: &[&str]| {
         // The last one counts.
-        let mut given = object
-            .iter()
-            .rev()
-            .filter(|(key, value)| keys.contains(&key.as_str()) && !value.is_null());
-        let given = given.next().map(|(_, value)| value);
+        let is_given = |(key, value): &(&String, &Value)| keys.contains(&key.as_str()) && !value.is_null();
+        let given = object.iter().rev().find(is_given);
         given
-            .map(|value| match value {
+            .map(|(_, value)| match value {
                 Value::Bool(flag) => Err(not_numeric(boolean_token(*flag), PART)),
                 _ => metres(value, unit).ok_or_else(|| SearchError::float(&text_of(value))),
             })
