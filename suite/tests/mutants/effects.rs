@@ -1,17 +1,22 @@
 //! Side effects of a write that a correct server does not have.
 
-use http::Method;
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use std::collections::BTreeMap;
-
 use crate::{
+    alter::alter,
     answer::replaced,
     mutant::Ask,
     proxy::{Mutator, ProxyError},
     request::ForwardedRequest,
 };
+
+/// Maximum number of versions of an object that a write is undone in.
+const MAX_CONFLICTS: usize = 100;
 
 /// A request that the proxy sends in addition, after a request that it alters.
 #[derive(Debug, Clone, Deserialize)]
@@ -128,6 +133,48 @@ impl Mutator {
         let request = request.header("content-type", "application/merge-patch+json");
         request.body(patch.to_string()).send().await?;
         Ok(())
+    }
+
+    /// Returns the object that a request is about to write.
+    pub(crate) async fn current(&self, forwarded: &ForwardedRequest) -> Result<Bytes, ProxyError> {
+        let mut url = forwarded.url(&self.upstream)?;
+        // A status is read with its object.
+        if let Some(path) = url.path().strip_suffix("/status").map(str::to_owned) {
+            url.set_path(&path);
+        }
+        Ok(self.client.get(url).send().await?.bytes().await?)
+    }
+
+    /// Undoes a write. Controllers may change the object meanwhile: what is undone is then its latest version.
+    pub(crate) async fn undo(
+        &self,
+        forwarded: &ForwardedRequest,
+        before: &[u8],
+        written: &[u8],
+    ) -> Result<(), ProxyError> {
+        let mut object: Value = serde_json::from_slice(before)?;
+        let mut url = forwarded.url(&self.upstream)?;
+        url.set_query(None);
+        let mut latest = written.to_vec();
+        for _ in 0..MAX_CONFLICTS {
+            // Services are replaced only with their version.
+            let latest_object: Value = serde_json::from_slice(&latest).unwrap_or_default();
+            let pointer = "/metadata/resourceVersion".to_owned();
+            match latest_object.pointer(&pointer) {
+                Some(version) => alter(&mut object, &BTreeMap::from([(pointer, version.clone())]), &[]),
+                None => alter(&mut object, &BTreeMap::new(), &[pointer]),
+            }
+            let put = self.client.put(url.clone()).header("content-type", "application/json");
+            if put.body(object.to_string()).send().await?.status() != StatusCode::CONFLICT {
+                return Ok(());
+            }
+            latest = self.current(forwarded).await?.to_vec();
+        }
+        Err(format!(
+            "{} changed {MAX_CONFLICTS} times while a write was undone",
+            forwarded.path
+        )
+        .into())
     }
 
     /// Deletes a created object.

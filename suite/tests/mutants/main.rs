@@ -3,7 +3,7 @@
 //! - A mutant of `fixtures/mutants` must fail the trials that it names, and they must pass without it.
 //! - A mutant made by an operator of `fixtures/mutants/operators` must fail a trial of its operation or kind.
 //!
-//! A proxy in front of the simulator alters some of the traffic, one proxy per mutant. The trials first run through a
+//! A proxy in front of the simulator alters some of the traffic, one proxy per mutant, and has a test of its own. The trials first run through a
 //! proxy that alters nothing. A failed setup does not count as caught.
 
 #![allow(
@@ -23,6 +23,7 @@ mod request;
 mod socket;
 mod spdy;
 mod stream;
+mod undo;
 mod when;
 
 use std::{process::ExitCode, sync::Arc};
@@ -261,6 +262,10 @@ fn tests() -> Result<Vec<Test>, Box<dyn std::error::Error>> {
     let catalog = Catalog::embedded()?;
     let bench = Arc::new(Bench::new(&catalog)?);
     let mut tests = Vec::new();
+    let own = Arc::clone(&bench);
+    tests.push(Test::test("proxy/undoes-what-changes-meanwhile", move || {
+        own.runtime.block_on(undo::undoes_what_changes_meanwhile())
+    }));
     for mutant in mutant::all()? {
         let bench = Arc::clone(&bench);
         tests.push(Test::test(mutant.id.clone(), move || bench.catches(&mutant)));

@@ -1,7 +1,7 @@
 //! A proxy that alters some of the traffic.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     net::SocketAddr,
     sync::{
         Arc, LazyLock, Mutex,
@@ -42,7 +42,9 @@ const HOP_BY_HOP: [&str; 3] = ["transfer-encoding", "content-length", "connectio
 pub(crate) type ProxyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// One client for all proxies, for plain HTTP only.
-static CLIENT: LazyLock<reqwest::Result<reqwest::Client>> = LazyLock::new(|| {
+pub(crate) static CLIENT: LazyLock<reqwest::Result<reqwest::Client>> = LazyLock::new(|| {
+    // Even a client for plain HTTP needs a TLS provider. Fails if the same one is already installed.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]);
     client.redirect(reqwest::redirect::Policy::none()).build()
 });
@@ -137,16 +139,16 @@ impl Mutator {
             .headers()
             .contains_key(UPGRADE)
             .then(|| hyper::upgrade::on(&mut request));
-        let (head, body) = request.into_parts();
-        let sent = head.uri.query().map(str::to_owned);
+        let (parts, body) = request.into_parts();
+        let sent = parts.uri.query().map(str::to_owned);
         let text = sent.as_deref().unwrap_or_default().as_bytes();
         let query: Vec<(String, String)> = url::form_urlencoded::parse(text).into_owned().collect();
         let mut forwarded = ForwardedRequest {
-            method: head.method,
-            path: head.uri.path().to_owned(),
+            method: parts.method,
+            path: parts.uri.path().to_owned(),
             query: query.clone(),
             sent: (sent, query),
-            headers: head.headers,
+            headers: parts.headers,
             body: body.collect().await?.to_bytes(),
         };
         let names: BTreeSet<String> = forwarded.query.iter().map(|(name, _)| name.clone()).collect();
@@ -175,15 +177,10 @@ impl Mutator {
             let answer = self.request(&forwarded)?.send().await?;
             return self.answered(&forwarded, answer, None, watch, key).await;
         };
-        let mut before = None;
-        if mutant.ask.undo {
-            let mut url = forwarded.url(&self.upstream)?;
-            // A status is read with its object.
-            if let Some(path) = url.path().strip_suffix("/status").map(str::to_owned) {
-                url.set_path(&path);
-            }
-            before = Some(self.client.get(url).send().await?.bytes().await?);
-        }
+        let before = match mutant.ask.undo {
+            true => Some(self.current(&forwarded).await?),
+            false => None,
+        };
         if mutant.ask.elsewhere
             && let Some(path) = self.memory.elsewhere(&forwarded.path)
         {
@@ -203,7 +200,10 @@ impl Mutator {
             self.send_extra(&forwarded, beside).await?;
         }
         if let Some(before) = before.filter(|_| answer.status().is_success() && mutant.when.answers(answer.status())) {
-            return self.undone(&forwarded, &before, answer).await;
+            let (status, headers) = (answer.status(), answer.headers().clone());
+            let body = answer.bytes().await?;
+            self.undo(&forwarded, &before, &body).await?;
+            return Ok(head(status, &headers, None).body(whole(body))?);
         }
         let mutant = Some(mutant).filter(|mutant| mutant.when.answers(answer.status()));
         self.answered(&forwarded, answer, mutant, watch, key).await
@@ -326,34 +326,6 @@ impl Mutator {
         when.every.is_none_or(|every| number.is_multiple_of(every))
             && when.nth.is_none_or(|nth| number == nth)
             && when.after.is_none_or(|after| number > after)
-    }
-
-    /// Undoes a write, and returns the server's response to it.
-    async fn undone(
-        &self,
-        forwarded: &ForwardedRequest,
-        before: &[u8],
-        answer: reqwest::Response,
-    ) -> Result<Response<Body>, ProxyError> {
-        let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = answer.bytes().await?;
-        let mut object: Value = serde_json::from_slice(before)?;
-        // Services are replaced only with their version.
-        let written: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let pointer = "/metadata/resourceVersion".to_owned();
-        match written.pointer(&pointer) {
-            Some(version) => alter(&mut object, &BTreeMap::from([(pointer, version.clone())]), &[]),
-            None => alter(&mut object, &BTreeMap::new(), &[pointer]),
-        }
-        let mut url = forwarded.url(&self.upstream)?;
-        url.set_query(None);
-        let put = self.client.put(url).header("content-type", "application/json");
-        put.body(object.to_string()).send().await?;
-        let mut response = Response::builder().status(status);
-        if let Some(content_type) = headers.get("content-type") {
-            response = response.header("content-type", content_type);
-        }
-        Ok(response.body(whole(body))?)
     }
 
     async fn answered(
