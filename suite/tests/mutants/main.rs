@@ -3,8 +3,8 @@
 //! - A mutant of `fixtures/mutants` must fail the trials that it names, and they must pass without it.
 //! - A mutant made by an operator of `fixtures/mutants/operators` must fail a trial of its operation or kind.
 //!
-//! A proxy in front of the simulator alters some of the traffic, one proxy per mutant, and has a test of its own. The trials first run through a
-//! proxy that alters nothing. A failed setup does not count as caught.
+//! A proxy in front of the simulator alters some of the traffic, one proxy per mutant, and has a test of its own. The
+//! trials first run through a proxy that alters nothing. A failed setup does not count as caught.
 
 #![allow(
     clippy::unwrap_used,
