@@ -246,6 +246,11 @@ pub(crate) fn floating(number: f64) -> Value {
     })
 }
 
+/// Returns the text of a value in a body, as the parser's `text` has it.
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Formats a value as Java's `Object.toString` does.
 pub(crate) fn java_text(value: &Value) -> String {
     match value {

@@ -69,9 +69,13 @@ impl Script {
     /// A script in another language, or one that is not an expression.
     pub(crate) fn parse(settings: &Value) -> Result<Script> {
         let lang = settings.get("lang").and_then(Value::as_str).unwrap_or("groovy");
-        if lang != "expression" {
-            let reason = format!("scripts of type [inline], operation [search] and lang [{lang}] are disabled");
-            return Err(SearchError::new(400, "ScriptException", reason));
+        match lang {
+            "expression" => {}
+            "groovy" | "mustache" | "native" => {
+                let reason = format!("scripts of type [inline], operation [search] and lang [{lang}] are disabled");
+                return Err(SearchError::new(400, "ScriptException", reason));
+            }
+            other => return Err(SearchError::illegal(format!("script_lang not supported [{other}]"))),
         }
         let text = settings.get("script").and_then(Value::as_str).unwrap_or("");
         if text.len() > MAX_SCRIPT_BYTES {

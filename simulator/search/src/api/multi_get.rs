@@ -7,7 +7,7 @@ use super::search::check_preference;
 use crate::error::{Result, SearchError, problems};
 use crate::find::{SourceFilter, names};
 use crate::index::VersionType;
-use crate::json::{self, is_scalar, java_text};
+use crate::json::{self, Tokens, is_scalar, java_text};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -65,7 +65,7 @@ fn item_filter(item: &Value) -> Result<Option<SourceFilter>> {
         Some(Value::Number(number)) if number.is_f64() => {
             Err(SearchError::parse("illegal type for _source: [VALUE_NUMBER]"))
         }
-        Some(value) => SourceFilter::check(value).map(|()| Some(SourceFilter::parse(value))),
+        Some(value) => SourceFilter::read(&mut Tokens::new(value)).map(Some),
     }
 }
 

@@ -6,53 +6,38 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{self, Token, Tokens, is_scalar, java_text, token_of};
+use crate::json::{self, Token, Tokens, is_scalar, java_text};
 
-/// Returns the value of an element that is a string, a number or a boolean. `None`: the element is ignored.
-///
-/// # Errors
-/// A list, or an object with members.
-pub(super) fn scalar<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
-    match value {
-        Value::Null => Ok(None),
-        Value::Array(items) => Err(match items.first() {
-            None => SearchError::unexpected("END_ARRAY", key),
-            Some(first) => SearchError::unexpected(token_of(first), "null"),
-        }),
-        Value::Object(members) => match members.keys().next() {
-            None => Ok(None),
-            Some(inner) => Err(SearchError::no_element(inner)),
-        },
-        scalar => Ok(Some(scalar)),
-    }
+/// Elements that are values.
+const PLAIN: [&str; 9] = [
+    "from",
+    "size",
+    "explain",
+    "version",
+    "terminate_after",
+    "track_scores",
+    "trackScores",
+    "min_score",
+    "minScore",
+];
+
+/// Returns whether an element ignores the token that its value begins with, and leaves the rest of the value to be read
+/// as further elements.
+pub(super) fn reads_on(key: &str, token: Token<'_>) -> bool {
+    matches!(token, Token::Object | Token::Array) && PLAIN.contains(&key)
 }
 
-/// Returns whether the parser takes the end of an empty object for that of the source, and ignores what follows: it
-/// does so for elements that are no objects.
-pub(super) fn ends_source(key: &str, value: &Value) -> bool {
-    let is_object = matches!(value, Value::Object(members) if members.is_empty());
-    const PLAIN: [&str; 11] = [
-        "from",
-        "size",
-        "explain",
-        "version",
-        "terminate_after",
-        "fields",
-        "stats",
-        "track_scores",
-        "trackScores",
-        "min_score",
-        "minScore",
-    ];
-    is_object && PLAIN.contains(&key)
+/// Returns the value of an element that is a string, a number or a boolean. `None`: the element is ignored.
+pub(super) fn scalar(value: &Value) -> Option<&Value> {
+    Some(value).filter(|value| is_scalar(value))
 }
 
 /// Returns the value of an element that is a number, or the text of one.
 ///
 /// # Errors
-/// Those of [`scalar`], and booleans.
-fn number<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
-    match scalar(key, value)? {
+/// A boolean.
+fn number(value: &Value) -> Result<Option<&Value>> {
+    match scalar(value) {
         Some(Value::Bool(flag)) => Err(json::not_numeric(json::boolean_token(*flag), json::PART)),
         value => Ok(value),
     }
@@ -61,20 +46,18 @@ fn number<'a>(key: &str, value: &'a Value) -> Result<Option<&'a Value>> {
 /// Returns the value of an element that is an integer.
 ///
 /// # Errors
-/// Those of [`number`], and other texts.
-pub(super) fn int(key: &str, value: &Value) -> Result<Option<i64>> {
-    let number = number(key, value)?
-        .map(|number| json::int(number, json::PART))
-        .transpose()?;
+/// A boolean, and texts that are no number.
+pub(super) fn int(value: &Value) -> Result<Option<i64>> {
+    let number = number(value)?.map(|number| json::int(number, json::PART)).transpose()?;
     Ok(number.map(i64::from))
 }
 
 /// Returns the value of an element that is a number.
 ///
 /// # Errors
-/// Those of [`number`], and other texts.
-pub(super) fn float(key: &str, value: &Value) -> Result<Option<f32>> {
-    let number = number(key, value)?;
+/// Those of [`int`].
+pub(super) fn float(value: &Value) -> Result<Option<f32>> {
+    let number = number(value)?;
     Ok(number.map(json::number).transpose()?.map(|float| float as f32))
 }
 
@@ -86,51 +69,44 @@ pub(super) fn members(value: &Value) -> Result<&Map<String, Value>> {
     value.as_object().ok_or_else(SearchError::incomplete)
 }
 
-/// Returns the members of an element that are objects. Others are ignored.
-///
-/// # Errors
-/// Those of [`members`].
-pub(super) fn objects(value: &Value) -> Result<impl Iterator<Item = (&String, &Value)>> {
-    Ok(members(value)?.iter().filter(|(_, inner)| inner.is_object()))
-}
-
-/// Returns the names of an element that is a name or a list of names, with the names and values of the members of
-/// objects in it. `None`: the element is ignored.
-///
-/// # Errors
-/// A list within the list; an object.
-pub(super) fn listed(key: &str, value: &Value) -> Result<Option<Vec<String>>> {
-    match value {
-        Value::String(name) => Ok(Some(vec![name.clone()])),
-        Value::Array(items) if items.iter().any(Value::is_array) => Err(after_list(key, value)),
-        Value::Array(_) => Ok(Some(names_within(value))),
-        other => scalar(key, other).map(|_| None),
-    }
-}
-
-/// Returns the error for what comes after the first end of a list within a list.
-fn after_list(key: &str, value: &Value) -> SearchError {
-    let mut tokens = Tokens::new(value);
-    while tokens.within_array().is_some() {}
-    tokens.advance();
-    let name = match tokens.is_in_body() {
-        true => tokens.name().unwrap_or("null"),
-        false => key,
-    };
-    SearchError::unexpected(tokens.kind(), name)
-}
-
-/// Returns the names and values in a list, whatever contains them.
-fn names_within(list: &Value) -> Vec<String> {
-    let (mut tokens, mut names) = (Tokens::new(list), Vec::new());
-    while let Some(token) = tokens.within_array() {
+/// Reads an element whose members are objects, each with `read`, which begins with the start of the object and reads to
+/// its end. Other members are ignored.
+pub(super) fn objects<'a>(
+    tokens: &mut Tokens<'a>,
+    mut read: impl FnMut(&'a str, &mut Tokens<'a>) -> Result<()>,
+) -> Result<()> {
+    let mut name = "";
+    while let Some(token) = tokens.within_object() {
         match token {
-            Token::Name(name) => names.push(name.to_owned()),
-            Token::Value(value) => names.push(java_text(value)),
+            Token::Name(own) => name = own,
+            Token::Object => read(name, tokens)?,
             _ => {}
         }
     }
-    names
+    Ok(())
+}
+
+/// Reads an element whose members are numbers. Others are ignored.
+pub(super) fn boosts(tokens: &mut Tokens<'_>) -> Vec<(String, f32)> {
+    let (mut boosts, mut name) = (Vec::new(), "");
+    while let Some(token) = tokens.within_object() {
+        match token {
+            Token::Name(own) => name = own,
+            Token::Value(value) => boosts.extend(json::number_of(value).map(|boost| (name.to_owned(), boost as f32))),
+            _ => {}
+        }
+    }
+    boosts
+}
+
+/// Reads an element that is a name or a list of names, which ends with the first end of a list. The names and values of
+/// the members of objects in it count as well. `None`: the element is ignored.
+pub(super) fn listed(tokens: &mut Tokens<'_>) -> Option<Vec<String>> {
+    match tokens.current() {
+        Token::Value(Value::String(name)) => Some(vec![name.clone()]),
+        Token::Array => Some(tokens.texts()),
+        _ => None,
+    }
 }
 
 /// Returns the texts of a value, or of the items of a list.

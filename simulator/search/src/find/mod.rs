@@ -9,6 +9,7 @@
 //! Source: Elasticsearch 1.5's query-then-fetch.
 
 mod best;
+mod body;
 mod collection;
 mod element;
 mod execute;

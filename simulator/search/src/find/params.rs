@@ -124,9 +124,9 @@ impl SearchRequest {
         }
         if let Some(order) = text("sort").filter(|order| !order.is_empty()) {
             let (specs, order) = parse_sort_text(order);
-            self.set_sort(specs);
+            self.set_sort(specs.clone());
             shown.insert("sort".to_owned(), order);
-            elements.push(Element::Sort);
+            elements.push(Element::Sort(specs));
         }
         if let Some(value) = text("track_scores") {
             self.track_scores = is_set(value);

@@ -230,8 +230,8 @@ pub(crate) fn prepare(
                     post_filter = parsed.as_ref().map(weigh).transpose()?;
                     left.map_or(Ok(()), Err)
                 }),
-                Element::Sort => check_sort(&request.sort, &context).map(|()| progress.sort = &request.sort),
-                Element::InvalidSort(error) => check_sort(&request.sort, &context).and_then(|()| Err(error.clone())),
+                Element::Sort(specs) => check_sort(specs, &context).map(|()| progress.sort = &request.sort),
+                Element::InvalidSort(specs, error) => check_sort(specs, &context).and_then(|()| Err(error.clone())),
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
                 }
@@ -316,7 +316,7 @@ pub(crate) fn prepare(
         .sort
         .iter()
         .map(|spec| {
-            let filter = spec.nested_filter.as_ref();
+            let filter = spec.nested_filter_in(&shared);
             filter.map(|filter| weigh(&context.parse_filter(filter)?)).transpose()
         })
         .collect::<Result<Vec<_>>>()?;

@@ -11,15 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::aggs::{self, Aggregation};
 use crate::budget::Budget;
-use crate::durations::time;
 use crate::error::{Result, SearchError};
-use crate::find::element;
 use crate::find::query_source::QuerySource;
-use crate::find::rescore_settings;
-use crate::find::sort::{SortSpec, parse_first_sort, parse_sort};
+use crate::find::sort::SortSpec;
 use crate::find::source::SourceFilter;
 use crate::highlight;
-use crate::json;
+use crate::json::{Token, Tokens};
 use crate::mapping::truth;
 use crate::options::Limits;
 use crate::script::Script;
@@ -31,9 +28,9 @@ pub(crate) enum Element {
     Size(i64),
     Query(QuerySource),
     PostFilter(Value),
-    Sort,
+    Sort(Vec<SortSpec>),
     /// A sort with an error after its criteria.
-    InvalidSort(SearchError),
+    InvalidSort(Vec<SortSpec>, SearchError),
     Aggregations,
     Facets,
     Suggest,
@@ -138,7 +135,7 @@ pub(crate) struct SearchRequest {
     pub(crate) script_fields: Vec<(String, Script)>,
     /// Groups in whose statistics the search counts, of the element `stats`.
     pub(crate) groups: Vec<String>,
-    pub(crate) highlight: Option<Value>,
+    pub(crate) highlight: Option<highlight::Wanted>,
     pub(crate) aggregations: Option<Vec<Aggregation>>,
     pub(crate) facets: Option<Value>,
     pub(crate) suggest: Option<Value>,
@@ -187,8 +184,15 @@ impl SearchRequest {
     /// An element that cannot be parsed.
     pub(crate) fn of_object(object: &Map<String, Value>, limits: &Limits) -> Result<SearchRequest> {
         let mut request = SearchRequest::default();
-        for (key, value) in object {
-            request.read_element(key, value, limits)?;
+        let source = Value::Object(object.clone());
+        let mut tokens = Tokens::new(&source);
+        while let Some(token) = tokens.within_object() {
+            if let Token::Name(key) = token {
+                tokens.advance();
+                if let Some(Element::InvalidSort(_, error)) = request.read_element(key, &mut tokens, limits)? {
+                    return Err(error);
+                }
+            }
         }
         Ok(request)
     }
@@ -221,12 +225,7 @@ impl SearchRequest {
             .iter()
             .chain(self.partial_fields.iter().map(|(_, filter)| filter));
         budget.elements("source patterns", listed + sources.map(patterns).sum::<usize>())?;
-        let highlighted = self.highlight.as_ref().and_then(|highlight| highlight.get("fields"));
-        let highlighted = match highlighted {
-            Some(Value::Object(fields)) => fields.len(),
-            Some(Value::Array(fields)) => fields.len(),
-            _ => 0,
-        };
+        let highlighted = self.highlight.as_ref().map_or(0, highlight::Wanted::field_count);
         budget.elements("highlighted fields", highlighted)?;
         budget.elements("sort fields", self.sort.len())?;
         budget.elements("aggregations", self.aggregations.as_deref().map_or(0, aggs::count))?;
@@ -270,214 +269,5 @@ impl SearchRequest {
     pub(crate) fn with_source(mut self, source: &Value, limits: &Limits) -> SearchRequest {
         self.read_source(source.to_string().as_bytes(), limits);
         self
-    }
-
-    fn read_source(&mut self, body: &[u8], limits: &Limits) {
-        let text = String::from_utf8_lossy(body).trim_start().to_owned();
-        let mut source = Source {
-            // Elasticsearch shows `_na_` for a body that does not look like JSON.
-            text: match json::derivable(body) {
-                Ok(()) => text,
-                Err(_) => "_na_".to_owned(),
-            },
-            elements: Vec::new(),
-        };
-        match json::object(body) {
-            Err(error) => source.elements.push(Element::Invalid(error)),
-            Ok(object) => {
-                for (at, (key, value)) in object.iter().enumerate() {
-                    match self.read_element(key, value, limits) {
-                        Ok(element) => {
-                            source.elements.extend(element);
-                            if element::ends_source(key, value) {
-                                break;
-                            }
-                        }
-                        Err(_) if key == "sort" => {
-                            let rest = object.iter().skip(at);
-                            let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
-                            source.elements.extend(self.read_invalid_sort(&Value::Object(rest)));
-                            break;
-                        }
-                        Err(error) => {
-                            source.elements.push(Element::Invalid(error));
-                            break;
-                        }
-                    }
-                }
-            }
-        }
-        self.sources.push(source);
-    }
-
-    /// Parses an invalid sort again, with the elements that follow it, of which it may take some for criteria.
-    fn read_invalid_sort(&mut self, rest: &Value) -> Vec<Element> {
-        let (specs, read) = parse_first_sort(rest);
-        self.set_sort(specs);
-        match read {
-            Ok(()) => vec![Element::Sort, Element::Invalid(SearchError::incomplete())],
-            Err(error) => vec![Element::InvalidSort(error)],
-        }
-    }
-
-    /// Sets the sort criteria. Score only is the same as none.
-    pub(super) fn set_sort(&mut self, specs: Vec<SortSpec>) {
-        let by_score = matches!(specs.as_slice(), [only] if only.field == "_score" && only.descending);
-        self.sort = if by_score { vec![] } else { specs };
-    }
-
-    /// Adds fields to those of an earlier source, unless it wanted none. An empty list: none.
-    ///
-    /// # Errors
-    /// Fields after none.
-    pub(super) fn add_fields(&mut self, names: Vec<String>) -> Result<()> {
-        match &mut self.fields {
-            Some(fields) if fields.is_empty() && !names.is_empty() => {
-                Err(SearchError::new(500, "UnsupportedOperationException", ""))
-            }
-            Some(fields) if !names.is_empty() => {
-                fields.extend(names);
-                Ok(())
-            }
-            fields => {
-                *fields = Some(names);
-                Ok(())
-            }
-        }
-    }
-
-    /// Parses one element of a source.
-    fn read_element(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
-        let yes = || Ok::<bool, SearchError>(element::scalar(key, value)?.is_some_and(truth));
-        match key {
-            "query" => {
-                return Ok(Some(Element::Query(QuerySource::Body(value.clone()))));
-            }
-            "query_binary" | "queryBinary" => {
-                let body = json::object(&json::binary(value, json::PART)?)?;
-                return Ok(Some(Element::Query(QuerySource::Body(Value::Object(body)))));
-            }
-            "filter" | "post_filter" | "postFilter" => {
-                return Ok(Some(Element::PostFilter(value.clone())));
-            }
-            "from" => {
-                let number = element::int(key, value)?;
-                self.from = number.map_or(Ok(self.from), |number| hit_count(key, number))?;
-                return Ok(number.map(Element::From));
-            }
-            "size" => {
-                let number = element::int(key, value)?;
-                self.size = number.map_or(Ok(self.size), |number| hit_count(key, number).map(Some))?;
-                return Ok(number.map(Element::Size));
-            }
-            "sort" => {
-                self.set_sort(parse_sort(value)?);
-                return Ok(Some(Element::Sort));
-            }
-            "facets" => {
-                let facets = element::objects(value)?.map(|(name, facet)| (name.clone(), facet.clone()));
-                let facets: Map<String, Value> = facets.collect();
-                self.facets = Some(facets).filter(|facets| !facets.is_empty()).map(Value::Object);
-                return Ok(Some(Element::Facets));
-            }
-            "track_scores" | "trackScores" => self.track_scores = yes()?,
-            "explain" => self.explain = yes()?,
-            "version" => self.version = yes()?,
-            "min_score" | "minScore" => {
-                self.min_score = element::float(key, value)?.or(self.min_score);
-            }
-            // Numbers only; others are ignored.
-            "terminate_after" => {
-                if let Some(Value::Number(_)) = element::scalar(key, value)? {
-                    let after = u64::try_from(json::int(value, json::PART)?)
-                        .ok()
-                        .filter(|after| *after > 0);
-                    self.terminate_after =
-                        Some(after.ok_or_else(|| SearchError::illegal("terminateAfter must be > 0"))?);
-                }
-            }
-            "timeout" => {
-                self.timeout = match value {
-                    Value::Number(number) => number.as_u64().map(Duration::from_millis),
-                    Value::Array(_) => Some(time("[")?),
-                    Value::Object(_) => Some(time("{")?),
-                    other => Some(time(&json::java_text(other))?),
-                }
-            }
-            "_source" => {
-                SourceFilter::check(value)?;
-                self.source = Some(SourceFilter::parse(value));
-            }
-            "fields" => {
-                if let Some(fields) = element::listed(key, value)? {
-                    self.add_fields(fields)?;
-                }
-            }
-            "fielddata_fields" | "fielddataFields" => match value {
-                Value::String(_) | Value::Array(_) => {
-                    self.fielddata_fields = element::listed(key, value)?.unwrap_or_default();
-                }
-                other => {
-                    let token = json::token_of(other);
-                    let reason = format!("Expected either a VALUE_STRING or an START_ARRAY but got {token}");
-                    return Err(SearchError::new(400, "ElasticsearchIllegalStateException", reason));
-                }
-            },
-            "partial_fields" | "partialFields" => {
-                let fields = element::objects(value)?;
-                self.partial_fields = fields
-                    .map(|(name, filter)| (name.clone(), SourceFilter::partial(filter)))
-                    .collect()
-            }
-            "highlight" => {
-                highlight::check(value)?;
-                self.highlight = Some(value.clone());
-                return Ok(Some(Element::Highlight));
-            }
-            "aggs" | "aggregations" => {
-                if !value.is_array() {
-                    element::members(value)?;
-                }
-                self.aggregations = Some(aggs::parse(value, limits)?);
-                return Ok(Some(Element::Aggregations));
-            }
-            "suggest" => {
-                self.suggest = Some(value.clone());
-                return Ok(Some(Element::Suggest));
-            }
-            "inner_hits" => {
-                if let Value::Array(items) = value {
-                    let token = items.first().map_or("END_ARRAY", json::token_of);
-                    return Err(SearchError::illegal(format!(
-                        "Unexpected token {token} in [inner_hits]: inner_hit definitions must start with the name of \
-                         the inner_hit."
-                    )));
-                }
-                element::members(value)?;
-                self.inner_hits = Some(value.clone());
-                return Ok(Some(Element::InnerHits));
-            }
-            "rescore" => {
-                rescore_settings::check(value)?;
-                self.rescore = match value {
-                    Value::Array(items) => items.clone(),
-                    other => vec![other.clone()],
-                };
-                return Ok(Some(Element::Rescore));
-            }
-            "indices_boost" | "indicesBoost" => {
-                let boosts = element::members(value)?.iter();
-                let boosts = boosts.filter_map(|(name, boost)| Some((name.clone(), json::number_of(boost)? as f32)));
-                self.indices_boost = boosts.collect();
-            }
-            "script_fields" | "scriptFields" => {
-                let fields = element::objects(value)?;
-                let fields = fields.map(|(name, settings)| Ok((name.clone(), Script::parse(settings)?)));
-                self.script_fields = fields.collect::<Result<_>>()?;
-            }
-            "stats" => self.groups = element::listed(key, value)?.unwrap_or_default(),
-            other => return Err(SearchError::no_element(other)),
-        }
-        Ok(None)
     }
 }

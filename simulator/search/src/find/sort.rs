@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
-use crate::json::{Token, Tokens, floating, java_text};
-use crate::mapping::{DataUse, Kind, Mapping, truth};
+use crate::json::{self, Token, Tokens, floating};
+use crate::mapping::{DataUse, Kind, Mapping, flag};
 use crate::query::{Context, MultiValueMode, check_nested};
 use crate::score::score_json;
 use crate::script::Script;
@@ -89,25 +89,9 @@ pub(super) fn parse_sort_text(text: &str) -> (Vec<SortSpec>, Value) {
     (specs, shown.into())
 }
 
-/// Parses `sort`, token by token as Elasticsearch does.
-pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
-    let mut specs = Vec::new();
-    read_sort(&mut Tokens::new(value), &mut specs)?;
-    Ok(specs)
-}
-
-/// Parses the `sort` that a source begins with. Returns the criteria before an error, and the error. After a criterion
-/// of a wrong form, the elements that follow are read as criteria.
-pub(super) fn parse_first_sort(source: &Value) -> (Vec<SortSpec>, Result<()>) {
-    let (mut tokens, mut specs) = (Tokens::new(source), Vec::new());
-    tokens.advance();
-    tokens.advance();
-    let read = read_sort(&mut tokens, &mut specs);
-    (specs, read)
-}
-
-/// Reads the value of `sort`, whose first token is the current one.
-fn read_sort(tokens: &mut Tokens<'_>, specs: &mut Vec<SortSpec>) -> Result<()> {
+/// Reads the value of `sort`, whose first token is the current one, token by token as Elasticsearch does. After a
+/// criterion of a wrong form, the elements that follow are read as criteria.
+pub(super) fn read_sort(tokens: &mut Tokens<'_>, specs: &mut Vec<SortSpec>) -> Result<()> {
     let malformed = |allowed: &str| SearchError::illegal(format!("malformed sort format, {allowed}"));
     match tokens.current() {
         Token::Value(Value::String(field)) => specs.push(SortSpec::of(field, None)),
@@ -204,14 +188,26 @@ fn unsupported(option: &str) -> SearchError {
 }
 
 impl SortSpec {
+    /// Path of the nested objects whose values count, if any.
+    pub(super) fn nested_path_in<'a>(&'a self, mapping: &'a Mapping) -> Option<&'a str> {
+        self.nested_path.as_deref().or_else(|| mapping.nested_path(&self.field))
+    }
+
+    /// Filter of the nested objects whose values count. Without nested objects it is ignored.
+    pub(super) fn nested_filter_in(&self, mapping: &Mapping) -> Option<&Value> {
+        self.nested_filter
+            .as_ref()
+            .filter(|_| self.nested_path_in(mapping).is_some())
+    }
+
     /// Sets an option. `value` is a string, a number or a boolean.
     fn set(&mut self, key: &str, value: &Value) -> Result<()> {
-        let text = java_text(value);
+        let text = json::text(value);
         match key {
             // An unknown direction is ignored here, unlike in the short form.
             "order" => self.descending = direction(&self.field, &text).unwrap_or(self.descending),
             // Scores are sorted in descending order, unless that is reversed.
-            "reverse" => self.descending = truth(value) != (self.field == "_score"),
+            "reverse" => self.descending = flag(value)? != (self.field == "_score"),
             "missing" => {
                 self.missing = match text.as_str() {
                     "_last" => Missing::Last,
@@ -220,7 +216,7 @@ impl SortSpec {
                 }
             }
             "mode" => self.mode = Some(MultiValueMode::parse(&text)?),
-            "ignore_unmapped" | "ignoreUnmapped" => self.ignore_unmapped = truth(value),
+            "ignore_unmapped" | "ignoreUnmapped" => self.ignore_unmapped = flag(value)?,
             "unmapped_type" | "unmappedType" => self.unmapped = Some(text),
             "nested_path" | "nestedPath" => self.nested_path = Some(text),
             _ => return Err(unsupported(key)),
@@ -354,7 +350,7 @@ impl SortSpec {
 /// Metadata fields that hits can be sorted by.
 const METADATA: [&str; 7] = ["_type", "_uid", "_id", "_index", "_routing", "_parent", "_field_names"];
 
-/// Checks that the fields are mapped and the nested paths are nested objects.
+/// Checks that the fields are mapped, the nested paths are nested objects, and the filters of these can be parsed.
 pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {
     let mapping = context.mapping;
     // Metadata fields are those of a type.
@@ -362,6 +358,9 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
     for spec in specs {
         if let Some(path) = &spec.nested_path {
             check_nested(context, path)?;
+        }
+        if let Some(filter) = spec.nested_filter_in(mapping) {
+            context.parse_filter(filter)?;
         }
         if let Some(script) = &spec.script {
             script.mapped(mapping)?;
@@ -395,6 +394,11 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse_sort(sort: &Value) -> Result<Vec<SortSpec>> {
+        let mut specs = Vec::new();
+        read_sort(&mut Tokens::new(sort), &mut specs).map(|()| specs)
+    }
 
     #[test]
     fn errors_show_criteria() {

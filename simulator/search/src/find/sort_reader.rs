@@ -62,7 +62,7 @@ impl SortReader {
                     "_doc" => Reader::Document(before),
                     _ => reader(spec, &searched.index.name, mapping, view)?,
                 };
-                let path = spec.nested_path.as_deref().or_else(|| mapping.nested_path(&spec.field));
+                let path = spec.nested_path_in(mapping);
                 if let Some(path) = path {
                     let budget = &request.budget;
                     let filter = filter.map(|filter| filter.scorer(at, view, budget)).transpose()?;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::element::texts;
 use crate::index::Stored;
-use crate::json::{check_integers, is_scalar, java_text};
+use crate::json::{self, Token, Tokens, check_integers, is_scalar, java_text};
 use crate::mapping::{Mapping, TIMESTAMP, TTL, truth};
 use crate::pattern;
 
@@ -47,30 +47,44 @@ pub(crate) fn names(value: &Value) -> Vec<String> {
 }
 
 impl SourceFilter {
-    /// Checks `_source` of a body.
+    /// Reads `_source` of a body, whose first token is the current one.
     ///
     /// # Errors
     /// A null, a fraction or a number that is too large, unknown members, members that are no names.
-    pub(crate) fn check(value: &Value) -> Result<()> {
+    pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<SourceFilter> {
         let of_type = |token: &str| SearchError::parse(format!("source element value can be of type {token}"));
-        match value {
-            Value::Null => return Err(of_type("VALUE_NULL")),
-            Value::Number(number) if number.is_f64() => return Err(of_type("VALUE_NUMBER")),
-            Value::Number(_) => return crate::json::int(value, crate::json::PART).map(drop),
-            _ => {}
-        }
-        for (key, names) in value.as_object().into_iter().flatten() {
-            if !["include", "includes", "exclude", "excludes"].contains(&key.as_str()) {
-                return Err(SearchError::parse(format!("Source definition may not contain {key}")));
+        let mut filter = SourceFilter::default();
+        match tokens.current() {
+            Token::Value(value) => {
+                match value {
+                    Value::Number(number) if number.is_f64() => return Err(of_type("VALUE_NUMBER")),
+                    Value::Number(_) => drop(json::int(value, json::PART)?),
+                    _ => {}
+                }
+                return Ok(SourceFilter::parse(value));
             }
-            if !is_scalar(names) && !names.is_array() {
-                return Err(SearchError::parse("unexpected token while parsing source settings"));
+            Token::Array => filter.include = tokens.texts(),
+            Token::Object => {
+                let mut list = &mut filter.include;
+                while let Some(token) = tokens.within_object() {
+                    match token {
+                        Token::Name("include" | "includes") => list = &mut filter.include,
+                        Token::Name("exclude" | "excludes") => list = &mut filter.exclude,
+                        Token::Name(other) => {
+                            return Err(SearchError::parse(format!("Source definition may not contain {other}")));
+                        }
+                        Token::Array => list.extend(tokens.texts()),
+                        Token::Value(_) => list.push(tokens.text()),
+                        _ => return Err(SearchError::parse("unexpected token while parsing source settings")),
+                    }
+                }
             }
+            _ => return Err(of_type(tokens.kind())),
         }
-        Ok(())
+        Ok(filter)
     }
 
-    /// Parses `_source` of a body.
+    /// Parses `_source` of a mapping, or the text of a parameter.
     pub(crate) fn parse(value: &Value) -> SourceFilter {
         let word = if is_scalar(value) {
             java_text(value)
@@ -97,12 +111,6 @@ impl SourceFilter {
                     exclude: section(["exclude", "excludes"]),
                 }
             }
-            // An item that is no name matches nothing.
-            Value::Array(items) if !items.is_empty() && texts(value).is_empty() => SourceFilter {
-                enabled: true,
-                include: vec!["null".to_owned()],
-                exclude: vec![],
-            },
             other => SourceFilter {
                 enabled: true,
                 include: texts(other).into_iter().filter(|name| !name.is_empty()).collect(),
@@ -142,14 +150,21 @@ impl SourceFilter {
         }
     }
 
-    /// Parses one of the `partial_fields` of a body.
-    pub(super) fn partial(value: &Value) -> SourceFilter {
-        let section = |key: &str| value.get(key).map(texts).unwrap_or_default();
-        SourceFilter {
-            enabled: true,
-            include: section("include"),
-            exclude: section("exclude"),
+    /// Reads one of the `partial_fields` of a body, which begins with the current token. Unknown members are ignored.
+    pub(super) fn partial(tokens: &mut Tokens<'_>) -> SourceFilter {
+        let mut filter = SourceFilter::default();
+        let mut list = None;
+        while let Some(token) = tokens.within_object() {
+            match (token, &mut list) {
+                (Token::Name("include" | "includes"), _) => list = Some(&mut filter.include),
+                (Token::Name("exclude" | "excludes"), _) => list = Some(&mut filter.exclude),
+                (Token::Name(_), _) => list = None,
+                (Token::Array, Some(list)) => list.extend(tokens.texts()),
+                (Token::Value(_), Some(list)) => list.push(tokens.text()),
+                _ => {}
+            }
         }
+        filter
     }
 
     pub(crate) fn is_plain(&self) -> bool {

@@ -19,7 +19,8 @@ use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::find::extract;
 use crate::highlight::clause::clauses;
-use crate::highlight::settings::{Settings, setting};
+use crate::highlight::settings::Settings;
+pub(crate) use crate::highlight::settings::Wanted;
 use crate::index::View;
 use crate::json::java_text;
 use crate::mapping::{Field, Kind};
@@ -32,7 +33,7 @@ pub(crate) struct Highlighting<'a> {
     pub(crate) view: &'a View,
     pub(crate) budget: &'a Budget,
     /// `highlight` element of the request.
-    pub(crate) wanted: &'a Value,
+    pub(crate) wanted: &'a Wanted,
     pub(crate) query: &'a Query,
     pub(crate) context: &'a Context<'a>,
     pub(crate) type_name: &'a str,
@@ -86,28 +87,15 @@ impl Highlighter {
     }
 }
 
-/// Checks the settings that do not depend on a document.
-///
-/// # Errors
-/// Settings that are no object, a list of fields that cannot be read, a numeric setting that is not a number.
-pub(crate) fn check(wanted: &Value) -> Result<()> {
-    if !wanted.is_object() {
-        return Err(SearchError::incomplete());
-    }
-    let own = settings::fields(wanted)?.into_iter().map(|(_, own)| own);
-    std::iter::once(wanted).chain(own).try_for_each(settings::check)
-}
-
 /// Checks the queries of the settings for an index.
 ///
 /// # Errors
 /// A query that the index cannot parse.
-pub(crate) fn check_queries(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
-    let own = wanted.map(settings::fields).transpose()?.into_iter().flatten();
+pub(crate) fn check_queries(wanted: Option<&Wanted>, context: &Context<'_>) -> Result<()> {
     let mut queries = wanted
         .into_iter()
-        .chain(own.map(|(_, own)| own))
-        .filter_map(|settings| setting(settings, "highlight_query"));
+        .flat_map(Wanted::all_settings)
+        .filter_map(|settings| settings.get("highlight_query"));
     queries.try_for_each(|query| context.parse_query(query).map(drop))
 }
 
@@ -119,10 +107,13 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let Highlighting { wanted, context, .. } = *highlighting;
     let mapping = context.mapping;
     let mut found = Map::new();
-    for (pattern, own) in settings::fields(wanted)? {
-        let settings = Settings::parse(wanted, own);
+    for (pattern, own) in &wanted.fields {
+        let settings = Settings::of(&wanted.settings, own);
         let own_query;
-        let query = match setting(own, "highlight_query").or_else(|| setting(wanted, "highlight_query")) {
+        let query = match own
+            .get("highlight_query")
+            .or_else(|| wanted.settings.get("highlight_query"))
+        {
             Some(body) => {
                 own_query = context.parse_query(body)?;
                 &own_query

@@ -142,6 +142,28 @@ impl<'a> Tokens<'a> {
         self.levels.pop().map(|level| level.whole)
     }
 
+    /// Text of the current token, as Jackson has it.
+    pub(crate) fn text(&self) -> String {
+        match self.current {
+            Token::Name(name) => name.to_owned(),
+            Token::Value(value) => crate::json::text(value),
+            Token::Object => "{".to_owned(),
+            Token::EndObject => "}".to_owned(),
+            Token::Array => "[".to_owned(),
+            Token::EndArray => "]".to_owned(),
+            Token::Null | Token::End => "null".to_owned(),
+        }
+    }
+
+    /// Returns the texts of the tokens up to the end of an array.
+    pub(crate) fn texts(&mut self) -> Vec<String> {
+        let mut texts = Vec::new();
+        while self.within_array().is_some() {
+            texts.push(self.text());
+        }
+        texts
+    }
+
     /// Name of the current token, as Elasticsearch calls it.
     pub(crate) fn kind(&self) -> &'static str {
         match self.current {

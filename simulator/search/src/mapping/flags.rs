@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+use crate::error::Result;
+use crate::json;
+
 /// Interprets a setting of a mapping as a boolean: everything is true except `false`, `off`, `0`, null, and numbers
 /// between -1 and 1.
 pub(super) fn is_on(value: &Value) -> bool {
@@ -26,5 +29,16 @@ pub(crate) fn truth(value: &Value) -> bool {
         Value::String(text) => !matches!(text.as_str(), "false" | "no" | "off" | "0" | ""),
         Value::Number(number) => number.as_f64() != Some(0.0),
         _ => false,
+    }
+}
+
+/// Reads a setting as a boolean, as the parser does: a number is an integer.
+///
+/// # Errors
+/// A number that no integer has.
+pub(crate) fn flag(value: &Value) -> Result<bool> {
+    match value {
+        Value::Number(_) => Ok(json::int(value, json::PART)? != 0),
+        other => Ok(truth(other)),
     }
 }

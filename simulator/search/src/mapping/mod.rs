@@ -54,7 +54,7 @@ pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, out_of_range};
 pub(crate) use field_data::{DataUse, FieldData};
 use flags::is_on;
-pub(crate) use flags::truth;
+pub(crate) use flags::{flag, truth};
 pub(crate) use kind::Kind;
 pub(crate) use own_fields::{lucene_text as own_lucene_text, terms as own_terms};
 pub(crate) use paths::Extracted;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::{self, Token, Tokens, boolean_token, java_text, not_numeric, number_of, typed_number, unreadable};
-use crate::mapping::truth;
+use crate::mapping::{self, truth};
 use crate::query::dsl_parts::{parsing_error, text_of};
 use crate::query::{Caching, Context, Query};
 
@@ -195,7 +195,7 @@ impl Form<'_> {
             }
             (Setting::Float, Token::Value(value)) => settings.insert(key, Some(&float(value)?.into())),
             (Setting::Int, Token::Value(value)) => settings.insert(key, Some(&json::int(value, json::PART)?.into())),
-            (Setting::Flag, Token::Value(value)) => settings.insert(key, Some(&truth_of(value)?.into())),
+            (Setting::Flag, Token::Value(value)) => settings.insert(key, Some(&mapping::flag(value)?.into())),
             (Setting::Scalar | Setting::Nullable | Setting::Names, Token::Value(value)) => {
                 settings.insert(key, Some(value));
             }
@@ -229,20 +229,9 @@ fn not_boolean(tokens: &Tokens<'_>) -> SearchError {
 /// Null, objects and arrays.
 pub(super) fn flag(tokens: &Tokens<'_>) -> Result<bool> {
     match tokens.current() {
-        Token::Value(value) => truth_of(value),
+        Token::Value(value) => mapping::flag(value),
         _ => Err(not_boolean(tokens)),
     }
-}
-
-/// Reads a value as a boolean. A number is an integer.
-///
-/// # Errors
-/// A number that no integer has.
-fn truth_of(value: &Value) -> Result<bool> {
-    if value.is_number() {
-        json::int(value, json::PART)?;
-    }
-    Ok(truth(value))
 }
 
 /// Reads the current token as a floating-point number.
