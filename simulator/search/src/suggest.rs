@@ -2,6 +2,7 @@
 //!
 //! Source: Elasticsearch 1.5's suggesters.
 
+mod candidates;
 mod collate;
 mod completion;
 mod language_model;
@@ -37,8 +38,11 @@ impl Suggester<'_> {
     /// Checks the mapping of the field, as Elasticsearch does when it parses the suggester.
     fn check(&self, mapping: &Mapping) -> Result<()> {
         match self {
-            Suggester::Term(_) => Ok(()),
-            Suggester::Phrase(phrase) => phrase.mapped(mapping).map(drop),
+            Suggester::Term(settings) => check_analyzers(settings.analyzers(), mapping),
+            Suggester::Phrase(phrase) => {
+                check_analyzers(phrase.analyzers(), mapping)?;
+                phrase.mapped(mapping).map(drop)
+            }
             Suggester::Completion(settings) => settings.check(mapping),
         }
     }
@@ -46,8 +50,14 @@ impl Suggester<'_> {
     /// Checks the mapping of the field, as Elasticsearch does when it executes the suggester.
     fn check_execution(&self, mapping: &Mapping) -> Result<()> {
         let analyzed = match self {
-            Suggester::Term(settings) => settings.analyzed_field(),
-            Suggester::Phrase(phrase) => phrase.analyzed_field(),
+            Suggester::Term(settings) => {
+                settings.check_frequencies()?;
+                settings.analyzed_field()
+            }
+            Suggester::Phrase(phrase) => {
+                phrase.check_frequencies()?;
+                phrase.analyzed_field()
+            }
             Suggester::Completion(settings) => return settings.mapped(mapping).map(drop),
         };
         let field = analyzed.and_then(|name| mapping.field(name));
@@ -61,20 +71,19 @@ impl Suggester<'_> {
     }
 }
 
-/// Parses a number.
+/// Reads a number as the parser's `floatValue` does.
 ///
 /// # Errors
-/// A text that is none.
-fn float(value: &Value) -> Result<f64> {
-    number_of(value).ok_or_else(|| SearchError::number(&java_text(value)))
-}
-
-/// Parses an integer.
-///
-/// # Errors
-/// A text that is none.
-fn whole(value: &Value) -> Result<i64> {
-    json::integer(value).ok_or_else(|| SearchError::number(&java_text(value)))
+/// A boolean, and a text that is none.
+fn float(value: &Value) -> Result<f32> {
+    match value {
+        Value::Bool(own) => Err(json::not_numeric(json::boolean_token(*own), json::PART)),
+        Value::String(text) => {
+            let number = json::typed_number(text.trim());
+            number.ok_or_else(|| SearchError::float(text))
+        }
+        other => Ok(number_of(other).unwrap_or_default() as f32),
+    }
 }
 
 /// Parses a positive integer.
@@ -82,7 +91,7 @@ fn whole(value: &Value) -> Result<i64> {
 /// # Errors
 /// A text that is none, or another integer.
 fn positive(name: &str, value: &Value) -> Result<usize> {
-    let number = whole(value)?;
+    let number = json::int(value, json::PART)?;
     match usize::try_from(number) {
         Ok(number @ 1..) => Ok(number),
         _ => Err(SearchError::illegal(format!(
@@ -98,6 +107,11 @@ fn positive(name: &str, value: &Value) -> Result<usize> {
 fn analyzer(name: &str, mapping: &Mapping) -> Result<Analyzer> {
     let missing = |_| SearchError::illegal(format!("Analyzer [{name}] doesn't exists"));
     Analyzer::configured(name, mapping.analysis()).map_err(missing)
+}
+
+/// Checks that there are analyzers with these names.
+fn check_analyzers<'a>(mut names: impl Iterator<Item = &'a String>, mapping: &Mapping) -> Result<()> {
+    names.try_for_each(|name| analyzer(name, mapping).map(drop))
 }
 
 /// Parses the `suggest` element of a request.

@@ -1,25 +1,22 @@
 //! Phrase suggester: candidates for each word, scored with a language model.
 //!
-//! Limits: filters of candidate generators are rejected.
-//!
 //! Source: Elasticsearch 1.5's `NoisyChannelSpellChecker`, `CandidateScorer` and word scorers.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::candidates::{Choice, choices};
 use super::collate::Collate;
 use super::language_model::{Model, ModelSettings, Smoothing, Word, smoothing};
 use super::term::Settings;
-use super::{float, positive, whole};
+use super::{float, positive};
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, java_text};
-use crate::mapping::{Field, Mapping};
-use crate::query::QueryField;
+use crate::json::{self, is_scalar, java_text};
+use crate::mapping::{Field, Mapping, flag};
 use crate::score::score_json;
 
 /// Settings of a phrase suggester.
@@ -31,9 +28,11 @@ pub(super) struct Phrase {
     shard_size: Option<usize>,
     gram_size: Option<usize>,
     model: ModelSettings,
-    confidence: f64,
-    max_errors: f64,
+    confidence: f32,
+    max_errors: f32,
     token_limit: usize,
+    /// Whether n-grams of the text are no words.
+    force_unigrams: bool,
     tags: Option<(String, String)>,
     generators: Vec<Settings>,
     collate: Option<Collate>,
@@ -50,6 +49,24 @@ impl Phrase {
     /// Returns the field whose analyzer splits the text.
     pub(super) fn analyzed_field(&self) -> Option<&str> {
         self.analyzer.is_none().then_some(self.field.as_str())
+    }
+
+    /// Names of the analyzers.
+    pub(super) fn analyzers(&self) -> impl Iterator<Item = &String> {
+        let own = self.analyzer.iter();
+        own.chain(self.generators.iter().flat_map(Settings::analyzers))
+    }
+
+    /// Checks the settings that Elasticsearch checks when it looks for candidates.
+    ///
+    /// # Errors
+    /// Those of [`Settings::check_frequencies`].
+    pub(super) fn check_frequencies(&self) -> Result<()> {
+        self.generators.iter().try_for_each(Settings::check_frequencies)
+    }
+
+    fn shard_size(&self) -> usize {
+        self.shard_size.unwrap_or(self.size.max(5))
     }
 
     /// Returns the field of the suggester.
@@ -79,60 +96,61 @@ impl Phrase {
                 smoothing: Smoothing::DEFAULT,
             },
             confidence: 1.0,
-            max_errors: 1.0,
+            max_errors: 0.5,
             token_limit: 10,
+            force_unigrams: true,
             tags: None,
             generators: vec![],
             collate: None,
         };
+        let mut field = None;
         for (key, value) in own {
             let is_known = match key.as_str() {
                 "direct_generator" | "directGenerator" => value.is_array(),
                 "smoothing" | "highlight" | "collate" => value.is_object(),
-                _ => !(value.is_array() || value.is_object()),
+                _ => is_scalar(value),
             };
             if !is_known {
-                let what = match is_scalar(value) {
-                    true => "doesn't support field",
-                    false => " doesn't support array field",
+                let what = match value.is_array() || value.is_object() {
+                    true => " doesn't support array field",
+                    false => "doesn't support field",
                 };
                 return Err(SearchError::illegal(format!("suggester[phrase] {what} [{key}]")));
             }
-            let text = || java_text(value);
-            let float = float(value);
+            let text = || json::text(value);
             match key.as_str() {
-                "field" => phrase.field = text(),
+                "field" => field = Some(text()),
                 "analyzer" => phrase.analyzer = Some(text()),
                 "size" => phrase.size = positive("Size", value)?,
                 "shard_size" | "shardSize" => phrase.shard_size = Some(positive("ShardSize", value)?),
-                "gram_size" | "gramSize" => match usize::try_from(whole(value)?) {
+                "gram_size" | "gramSize" => match usize::try_from(json::int(value, json::PART)?) {
                     Ok(size @ 1..) => phrase.gram_size = Some(size),
                     _ => return Err(SearchError::illegal("gram_size must be >= 1")),
                 },
                 "real_word_error_likelihood" | "realWordErrorLikelihood" => {
-                    phrase.model.real_word_error_likelihood = float?;
+                    phrase.model.real_word_error_likelihood = f64::from(float(value)?);
                     if phrase.model.real_word_error_likelihood <= 0.0 {
                         return Err(SearchError::illegal("real_word_error_likelihood must be > 0.0"));
                     }
                 }
                 "confidence" => {
-                    phrase.confidence = float?;
+                    phrase.confidence = float(value)?;
                     if phrase.confidence < 0.0 {
                         return Err(SearchError::illegal("confidence must be >= 0.0"));
                     }
                 }
                 "max_errors" | "maxErrors" => {
-                    phrase.max_errors = float?;
+                    phrase.max_errors = float(value)?;
                     if phrase.max_errors <= 0.0 {
                         return Err(SearchError::illegal("max_error must be > 0.0"));
                     }
                 }
                 "separator" => phrase.model.separator = text(),
-                "token_limit" | "tokenLimit" => match usize::try_from(whole(value)?) {
+                "token_limit" | "tokenLimit" => match usize::try_from(json::int(value, json::PART)?) {
                     Ok(limit @ 1..) => phrase.token_limit = limit,
                     _ => return Err(SearchError::illegal("token_limit must be >= 1")),
                 },
-                "force_unigrams" | "forceUnigrams" => {}
+                "force_unigrams" | "forceUnigrams" => phrase.force_unigrams = flag(value)?,
                 "smoothing" => phrase.model.smoothing = smoothing(value)?,
                 "highlight" => {
                     let (before, after) = (["pre_tag", "preTag"], ["post_tag", "postTag"]);
@@ -163,9 +181,7 @@ impl Phrase {
                 }
             }
         }
-        if phrase.field.is_empty() {
-            return Err(SearchError::illegal("The required field option is missing"));
-        }
+        phrase.field = field.ok_or_else(|| SearchError::illegal("The required field option is missing"))?;
         if phrase.generators.is_empty() {
             let own = Map::from_iter([("field".to_owned(), Value::from(phrase.field.as_str()))]);
             phrase.generators.push(Settings::parse(&own, true)?);
@@ -177,7 +193,7 @@ impl Phrase {
 /// Search for the phrases that are more probable than the text.
 struct Search<'a, 'b> {
     model: Model<'a>,
-    choices: &'b [(Word, Vec<Word>)],
+    choices: &'b [Choice],
     cutoff: f64,
     found: Vec<Correction>,
     budget: &'b Budget,
@@ -188,7 +204,7 @@ impl Search<'_, '_> {
         self.budget.check()?;
         let at = path.len();
         let choices = self.choices;
-        let Some((given, candidates)) = choices.get(at) else {
+        let Some(Choice { given, candidates }) = choices.get(at) else {
             // As in Elasticsearch, the sum of decimal logarithms is used as if they were natural ones.
             let score = score.exp();
             if score > self.cutoff {
@@ -233,44 +249,82 @@ impl Correction {
     }
 }
 
-/// Returns the words of a text, each with its candidates on one shard.
-fn choices(
-    phrase: &Phrase,
-    model: &mut Model<'_>,
-    words: &[String],
-    index: &Index,
-    budget: &Budget,
-) -> Result<Vec<(Word, Vec<Word>)>> {
-    let mapping = index.mapping();
-    let mut choices = Vec::new();
-    for text in words {
-        let given = Word {
-            text: text.clone(),
-            frequency: model.frequency(text)?,
-            similarity: 1.0,
-            given: true,
-        };
-        let mut candidates: Vec<Word> = Vec::new();
-        for generator in &phrase.generators {
-            let name = generator.field();
-            let field = mapping
-                .field(name)
-                .map_or_else(|| QueryField::unmapped(name), QueryField::of);
-            for option in generator.options(model.view, &field, text, budget)? {
-                if candidates.iter().all(|known| known.text != option.text) {
-                    candidates.push(Word {
-                        frequency: model.frequency(&option.text)?,
-                        similarity: f64::from(option.score),
-                        text: option.text,
-                        given: false,
-                    });
-                }
+/// A suggested phrase.
+struct PhraseOption {
+    text: String,
+    highlighted: Option<String>,
+    score: f32,
+    /// Whether it passes `collate`.
+    matches: bool,
+}
+
+/// Merges the phrases of the shards, the best first. Those of one shard may be equal, and are compared with the cutoff
+/// score already.
+fn merged(shards: Vec<Vec<PhraseOption>>, cutoff: f64) -> Vec<PhraseOption> {
+    let is_one = shards.len() == 1;
+    let mut merged: Vec<PhraseOption> = Vec::new();
+    for own in shards.into_iter().flatten() {
+        match merged.iter_mut().find(|known| !is_one && known.text == own.text) {
+            Some(known) => {
+                known.score = known.score.max(own.score);
+                known.matches |= own.matches;
             }
+            None => merged.push(own),
         }
-        candidates.truncate(phrase.shard_size.unwrap_or(phrase.size));
-        choices.push((given, candidates));
     }
-    Ok(choices)
+    merged.retain(|option| is_one || f64::from(option.score) > cutoff);
+    merged.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.text.cmp(&b.text)));
+    merged
+}
+
+/// Returns the corrected phrases for the words of a text on one shard, the best first, and the score that they exceed.
+fn corrections(
+    phrase: &Phrase,
+    mut model: Model<'_>,
+    words: &[String],
+    mapping: &Mapping,
+    budget: &Budget,
+) -> Result<(Vec<Correction>, f64)> {
+    let has_words = model.has_words(model.field)?;
+    let choices = match has_words && !words.is_empty() && words.len() < phrase.token_limit {
+        true => choices(
+            &phrase.generators,
+            phrase.shard_size(),
+            &mut model,
+            words,
+            mapping,
+            budget,
+        )?,
+        false => None,
+    };
+    let Some(choices) = choices else {
+        return Ok((vec![], f64::MIN_POSITIVE));
+    };
+    let given: Vec<Word> = choices.iter().map(|choice| choice.given.clone()).collect();
+    let mut score = 0.0;
+    for at in 0..given.len() {
+        score += model.score(&given, at)?;
+    }
+    let errors = if phrase.max_errors >= 1.0 {
+        phrase.max_errors
+    } else {
+        (phrase.max_errors * words.len() as f32).round()
+    };
+    let mut search = Search {
+        model,
+        choices: &choices,
+        cutoff: if phrase.confidence > 0.0 {
+            score.exp() * f64::from(phrase.confidence)
+        } else {
+            f64::MIN_POSITIVE
+        },
+        found: Vec::new(),
+        budget,
+    };
+    search.step(&mut Vec::new(), (errors as usize).max(1), 0.0)?;
+    search.found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    search.found.truncate(phrase.shard_size());
+    Ok((search.found, search.cutoff))
 }
 
 /// Returns the corrected phrases for a text.
@@ -281,7 +335,8 @@ pub(super) fn phrases(
     text: &str,
     budget: &Budget,
 ) -> Result<Value> {
-    let mut options: HashMap<String, (Correction, bool)> = HashMap::new();
+    // The phrases of each shard, and the highest score that phrases must exceed.
+    let (mut shards, mut cutoff) = (Vec::new(), f64::MIN_POSITIVE);
     for index in indices {
         let mapping = index.mapping();
         let field = phrase.mapped(&mapping)?;
@@ -291,73 +346,51 @@ pub(super) fn phrases(
         };
         let mut words = Vec::new();
         analyzer.analyze(text, &mut |token| {
-            if token.kind != Some("shingle") {
+            if !phrase.force_unigrams || token.kind != Some("shingle") {
                 words.push(token.text.to_owned());
             }
         });
-        if words.is_empty() || words.len() >= phrase.token_limit {
-            continue;
-        }
         budget.elements("words", words.len())?;
-        let gram_size = phrase
-            .gram_size
-            .or(field.index_analyzer.max_shingle_size())
-            .unwrap_or(1);
+        let gram_size = phrase.gram_size.or(analyzer.max_shingle_size()).unwrap_or(1);
         for shard in &index.shards {
-            let began = Instant::now();
             let view = shard.view();
-            let mut model = Model::new(&view, Some(field.ordinal), &phrase.model, gram_size, budget)?;
-            let choices = choices(phrase, &mut model, &words, index, budget)?;
-            let given: Vec<Word> = choices.iter().map(|(given, _)| given.clone()).collect();
-            let mut score = 0.0;
-            for at in 0..given.len() {
-                score += model.score(&given, at)?;
+            if view.live_docs() == 0 {
+                continue;
             }
-            let errors = if phrase.max_errors >= 1.0 {
-                phrase.max_errors
-            } else {
-                (phrase.max_errors * words.len() as f64).round()
-            };
-            let mut search = Search {
-                model,
-                choices: &choices,
-                cutoff: if phrase.confidence > 0.0 {
-                    score.exp() * phrase.confidence
-                } else {
-                    f64::MIN_POSITIVE
-                },
-                found: Vec::new(),
-                budget,
-            };
-            search.step(&mut Vec::new(), errors as usize, 0.0)?;
-            search.found.sort_by(|a, b| b.score.total_cmp(&a.score));
-            search.found.truncate(phrase.shard_size.unwrap_or(phrase.size));
-            for found in search.found {
+            let began = Instant::now();
+            let model = Model::new(&view, field.ordinal, &phrase.model, gram_size, budget);
+            let (found, own_cutoff) = corrections(phrase, model, &words, &mapping, budget)?;
+            cutoff = cutoff.max(own_cutoff);
+            let mut options = Vec::new();
+            for found in found {
                 let text = found.text(None);
                 let collate = phrase.collate.as_ref();
                 let matches = collate.map_or(Ok(true), |own| own.matches(cluster, index, &text, budget))?;
                 if matches || collate.is_some_and(|own| own.prune) {
-                    let known = options.entry(text).or_insert((found, matches));
-                    known.1 |= matches;
+                    options.push(PhraseOption {
+                        score: found.score as f32,
+                        highlighted: phrase.tags.as_ref().map(|tags| found.text(Some(tags))),
+                        text,
+                        matches,
+                    });
                 }
             }
+            shards.push(options);
             shard.counters.suggest.add(began);
         }
     }
-    let mut options: Vec<(String, (Correction, bool))> = options.into_iter().collect();
-    options
-        .sort_by(|(text, (own, _)), (other, (best, _))| best.score.total_cmp(&own.score).then_with(|| text.cmp(other)));
+    let mut options = merged(shards, cutoff);
     options.truncate(phrase.size);
     let options: Vec<Value> = options
         .into_iter()
-        .map(|(text, (correction, matches))| {
-            let mut option = json!({"text": text});
-            if let Some(tags) = &phrase.tags {
-                option["highlighted"] = json!(correction.text(Some(tags)));
+        .map(|own| {
+            let mut option = json!({"text": own.text});
+            if let Some(highlighted) = own.highlighted {
+                option["highlighted"] = highlighted.into();
             }
-            option["score"] = score_json(correction.score as f32);
+            option["score"] = score_json(own.score);
             if phrase.collate.as_ref().is_some_and(|own| own.prune) {
-                option["collate_match"] = json!(matches);
+                option["collate_match"] = own.matches.into();
             }
             option
         })

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::{float, positive, whole};
+use super::{float, positive};
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::index::View;
-use crate::json::{is_scalar, java_text};
+use crate::json::{self, is_scalar};
 use crate::query::{QueryField, similar_terms};
 use crate::score::score_json;
 
@@ -54,12 +54,22 @@ pub(super) struct Settings {
     accuracy: f32,
     by_frequency: bool,
     distance: Distance,
+    /// Analyzer of the words of the text, of a candidate generator.
+    pub(super) pre_filter: Option<String>,
+    /// Analyzer of the candidates of a candidate generator.
+    pub(super) post_filter: Option<String>,
 }
 
 impl Settings {
     /// Returns the field whose analyzer splits the text.
     pub(super) fn analyzed_field(&self) -> Option<&str> {
         self.analyzer.is_none().then_some(self.field.as_str())
+    }
+
+    /// Names of the analyzers.
+    pub(super) fn analyzers(&self) -> impl Iterator<Item = &String> {
+        let names = [&self.analyzer, &self.pre_filter, &self.post_filter];
+        names.into_iter().flatten()
     }
 
     /// Parses the settings of a term suggester, or of a candidate generator.
@@ -82,7 +92,10 @@ impl Settings {
             accuracy: 0.5,
             by_frequency: false,
             distance: Distance::Internal,
+            pre_filter: None,
+            post_filter: None,
         };
+        let mut field = None;
         for (key, value) in own {
             if !is_scalar(value) {
                 if is_generator {
@@ -91,12 +104,14 @@ impl Settings {
                 let reason = format!("suggester[term]  doesn't support field [{key}]");
                 return Err(SearchError::illegal(reason));
             }
-            let text = || java_text(value);
-            let float = || float(value).map(|number| number as f32);
-            let whole = || whole(value).map(|number| usize::try_from(number).unwrap_or(0));
+            let text = || json::text(value);
+            let float = || float(value);
+            let whole = || json::int(value, json::PART).map(|number| usize::try_from(number).unwrap_or(0));
             match key.as_str() {
-                "field" => settings.field = text(),
-                "analyzer" => settings.analyzer = Some(text()),
+                "field" => field = Some(text()),
+                "pre_filter" | "preFilter" if is_generator => settings.pre_filter = Some(text()),
+                "post_filter" | "postFilter" if is_generator => settings.post_filter = Some(text()),
+                "analyzer" if !is_generator => settings.analyzer = Some(text()),
                 "size" if is_generator && whole()? == 0 => {
                     return Err(SearchError::illegal("Size must be positive"));
                 }
@@ -105,8 +120,8 @@ impl Settings {
                 "max_edits" | "maxEdits" => settings.max_edits = edits(value)?,
                 "prefix_length" | "prefix_len" | "prefixLength" => settings.prefix_length = whole()?,
                 "min_word_length" | "min_word_len" | "minWordLength" => settings.min_word_length = whole()?,
-                "min_doc_freq" | "minDocFreq" => settings.min_doc_freq = frequency(float()?)?,
-                "max_term_freq" | "maxTermFreq" => settings.max_term_freq = frequency(float()?)?,
+                "min_doc_freq" | "minDocFreq" => settings.min_doc_freq = float()?,
+                "max_term_freq" | "maxTermFreq" => settings.max_term_freq = float()?,
                 "max_inspections" | "maxInspections" => settings.max_inspections = whole()?,
                 "accuracy" => settings.accuracy = float()?,
                 "sort" => {
@@ -117,11 +132,16 @@ impl Settings {
                     }
                 }
                 "suggest_mode" | "suggestMode" => {
-                    settings.mode = match value.as_str() {
-                        Some("missing") => Mode::Missing,
-                        Some("popular") => Mode::Popular,
-                        Some("always") => Mode::Always,
-                        _ => return Err(SearchError::illegal(format!("Illegal suggest mode {}", text()))),
+                    settings.mode = match text().to_lowercase().as_str() {
+                        "missing" => Mode::Missing,
+                        "popular" => Mode::Popular,
+                        "always" => Mode::Always,
+                        _ => {
+                            return Err(SearchError::illegal(format!(
+                                "Illegal suggest mode {}",
+                                text().to_lowercase()
+                            )));
+                        }
                     }
                 }
                 "string_distance" | "stringDistance" => {
@@ -147,10 +167,26 @@ impl Settings {
                 }
             }
         }
-        if settings.field.is_empty() {
-            return Err(SearchError::illegal("The required field option is missing"));
-        }
+        settings.field = field.ok_or_else(|| SearchError::illegal("The required field option is missing"))?;
         Ok(settings)
+    }
+
+    /// Checks the settings that Elasticsearch checks when it looks for terms.
+    ///
+    /// # Errors
+    /// A document frequency that is neither a share nor a count.
+    pub(super) fn check_frequencies(&self) -> Result<()> {
+        let is_fraction = |frequency: f32| frequency >= 1.0 && frequency != frequency as i32 as f32;
+        if is_fraction(self.min_doc_freq) || is_fraction(self.max_term_freq) {
+            let reason = "Fractional absolute document frequencies are not allowed";
+            return Err(SearchError::new(500, "IllegalArgumentException", reason));
+        }
+        Ok(())
+    }
+
+    /// Number of options for each word and shard.
+    fn shard_size(&self) -> usize {
+        self.shard_size.unwrap_or(self.size.max(5))
     }
 
     /// Name of the field whose terms are suggested.
@@ -158,7 +194,43 @@ impl Settings {
         &self.field
     }
 
+    /// Returns the minimum document frequency of candidates for a word of a phrase, which depends on the `frequency` of
+    /// the word among all `occurrences`.
+    pub(super) fn threshold(&self, frequency: f64, occurrences: f64) -> f32 {
+        const LOG_BASE: f64 = 5.0;
+        let plateau = match self.min_doc_freq >= 1.0 {
+            true => self.min_doc_freq.trunc(),
+            false => (occurrences as f32 * self.min_doc_freq).trunc(),
+        };
+        match self.mode {
+            Mode::Always => 0.0,
+            Mode::Missing | Mode::Popular if frequency <= 0.0 => 0.0,
+            Mode::Missing | Mode::Popular => {
+                let scale = (frequency - f64::from(plateau)).log10() * (1.0 / LOG_BASE.log10());
+                (frequency * scale + 1.0).round().max(0.0) as f32
+            }
+        }
+    }
+
+    /// Returns the options of a candidate generator for a word of a phrase on one shard, the best first.
+    ///
+    /// # Errors
+    /// Those of [`Settings::options`].
+    pub(super) fn candidates(
+        &self,
+        view: &View,
+        field: &QueryField,
+        word: &str,
+        threshold: f32,
+        budget: &Budget,
+    ) -> Result<Vec<Candidate>> {
+        self.near(view, field, word, (threshold, self.size), budget)
+    }
+
     /// Returns the options for a word on one shard, the best first.
+    ///
+    /// # Errors
+    /// A limit of the budget; no term may be inspected.
     pub(super) fn options(
         &self,
         view: &View,
@@ -166,60 +238,78 @@ impl Settings {
         word: &str,
         budget: &Budget,
     ) -> Result<Vec<Candidate>> {
-        let word = word.to_lowercase();
+        self.near(view, field, word, (self.min_doc_freq, self.shard_size()), budget)
+    }
+
+    /// Returns up to `count` terms near a word. `threshold`: minimum document frequency, as a share or a count.
+    fn near(
+        &self,
+        view: &View,
+        field: &QueryField,
+        word: &str,
+        (threshold, count): (f32, usize),
+        budget: &Budget,
+    ) -> Result<Vec<Candidate>> {
         let length = word.chars().count();
         let Some(ordinal) = field.ordinal.filter(|_| length >= self.min_word_length) else {
             return Ok(vec![]);
         };
-        let own = view.doc_freq(ordinal, &word)?;
-        let share = |limit: f32| {
-            if limit >= 1.0 {
-                limit
-            } else {
-                limit * view.max_doc() as f32
-            }
+        let own = view.doc_freq(ordinal, word)?;
+        let docs = view.max_doc() as f32;
+        let max_freq = match self.max_term_freq >= 1.0 {
+            true => self.max_term_freq,
+            false => (self.max_term_freq * docs).ceil(),
         };
-        if self.mode == Mode::Missing && own > 0 || own as f32 > share(self.max_term_freq).ceil() {
+        if self.mode == Mode::Missing && own > 0 || own as f32 > max_freq {
             return Ok(vec![]);
         }
         let mut min_freq = if self.mode == Mode::Popular { own } else { 0 };
-        if self.min_doc_freq >= 1.0 {
-            min_freq = min_freq.max(self.min_doc_freq as u32);
-        } else if self.min_doc_freq > 0.0 {
-            min_freq = min_freq.max((share(self.min_doc_freq) as u32).saturating_sub(1));
+        if threshold >= 1.0 {
+            min_freq = min_freq.max(threshold as u32);
+        } else if threshold > 0.0 {
+            min_freq = min_freq.max(((threshold * docs) as u32).saturating_sub(1));
         }
-        let inspections = self.size.saturating_mul(self.max_inspections);
+        let inspections = count.saturating_mul(self.max_inspections);
         let mut found: Vec<Candidate> = Vec::new();
         for edits in 1..=self.max_edits {
             if edits > 1 && found.len() >= inspections {
                 break;
             }
+            let prefix = self.prefix_length.max(usize::from(edits) - 1);
             let mut fresh = Vec::new();
-            for near in similar_terms(view, ordinal, &word, edits, self.prefix_length, true, budget)? {
+            for near in similar_terms(view, ordinal, word, edits, prefix, true, budget)? {
+                if inspections == 0 {
+                    // Elasticsearch compares with the worst term that it has inspected.
+                    return Err(SearchError::null_pointer());
+                }
                 let freq = view.doc_freq(ordinal, &near.text)?;
                 let score = match self.distance {
                     Distance::Internal => near.boost,
                     Distance::Levenshtein => {
-                        1.0 - levenshtein(&word, &near.text) as f32 / length.max(near.text.chars().count()) as f32
+                        1.0 - levenshtein(word, &near.text) as f32 / length.max(near.text.chars().count()) as f32
                     }
-                    Distance::JaroWinkler => jaro_winkler(&word, &near.text),
-                    Distance::Ngram => bigram_similarity(&word, &near.text),
+                    Distance::JaroWinkler => jaro_winkler(word, &near.text),
+                    Distance::Ngram => bigram_similarity(word, &near.text),
                 };
-                let known = found.iter().any(|known| known.text == near.text);
-                if near.text != word && freq > min_freq && score >= self.accuracy && !known {
-                    fresh.push(Candidate {
+                if near.text != word && freq > min_freq && score >= self.accuracy {
+                    let candidate = Candidate {
                         text: near.text,
                         score,
                         freq,
-                    });
+                    };
+                    fresh.push((near.boost, candidate));
                 }
             }
-            fresh.sort_by(Candidate::by_score);
+            fresh.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.text.cmp(&b.1.text)));
             fresh.truncate(inspections);
-            found.extend(fresh);
+            for (_, candidate) in fresh {
+                if found.iter().all(|known| known.text != candidate.text) {
+                    found.push(candidate);
+                }
+            }
         }
         self.sort(&mut found);
-        found.truncate(self.shard_size.unwrap_or(self.size));
+        found.truncate(count);
         Ok(found)
     }
 
@@ -232,19 +322,8 @@ impl Settings {
     }
 }
 
-/// Checks a document frequency: a share below 1, or a count.
-fn frequency(number: f32) -> Result<f32> {
-    match number >= 1.0 && number.fract() != 0.0 {
-        true => {
-            let reason = "Fractional absolute document frequencies are not allowed";
-            Err(SearchError::argument(reason))
-        }
-        false => Ok(number),
-    }
-}
-
 fn edits(value: &Value) -> Result<u8> {
-    match whole(value)? {
+    match json::int(value, json::PART)? {
         1 => Ok(1),
         2 => Ok(2),
         number => Err(SearchError::illegal(format!("Illegal max_edits value {number}"))),
@@ -255,7 +334,7 @@ fn edits(value: &Value) -> Result<u8> {
 pub(super) struct Candidate {
     pub(super) text: String,
     pub(super) score: f32,
-    freq: u32,
+    pub(super) freq: u32,
 }
 
 impl Candidate {
