@@ -6,6 +6,7 @@
 //! Source: Elasticsearch 1.5's aggregations.
 
 mod buckets;
+mod cardinality;
 pub(crate) mod facets;
 mod geo;
 mod heuristic;
@@ -133,6 +134,8 @@ pub(crate) struct Aggregation {
     /// Request of `top_hits`.
     hits: Option<Arc<SearchRequest>>,
     sub_aggregations: Vec<Aggregation>,
+    /// Number of aggregations above it of which Elasticsearch has one aggregator for each bucket.
+    bucket_levels: u32,
 }
 
 /// Context that all aggregations of a search share.
@@ -229,6 +232,13 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
         };
         for filter in filters {
             context.parse_filter(filter)?;
+        }
+        match aggregation.settings.get("background_filter") {
+            Some(Value::Object(empty)) if empty.is_empty() => {
+                return Err(SearchError::new(400, "NullPointerException", "null"));
+            }
+            Some(filter) if aggregation.kind == "significant_terms" => drop(context.parse_filter(filter)?),
+            _ => {}
         }
         check_filters(&aggregation.sub_aggregations, context)?;
     }
@@ -343,7 +353,7 @@ fn check_use(aggregation: &Aggregation, data: FieldData, field: &str) -> Result<
 fn has_pattern(aggregation: &Aggregation) -> bool {
     let choices = ["include", "exclude"].into_iter();
     let mut choices = choices.filter_map(|key| aggregation.settings.get(key));
-    choices.any(|names| !names.is_array())
+    choices.any(|names| names.is_string() || names.get("pattern").is_some_and(Value::is_string))
 }
 
 fn all(scope: &Scope<'_>, wanted: &[Aggregation], matches: &Matches) -> Result<Map<String, Value>> {

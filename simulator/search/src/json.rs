@@ -429,6 +429,19 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_the_nearest_doubles() {
+        // 17 digits each, from a linear congruential generator.
+        let mut state = 1u64;
+        for _ in 0..1000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let text = format!("{:?}", (state >> 11) as f64 / (1u64 << 50) as f64);
+            assert_eq!(value(text.as_bytes()).unwrap().as_f64(), text.parse().ok());
+        }
+    }
+
+    #[test]
     fn text_after_the_object_is_ignored() {
         assert_eq!(object(b"{\"a\":1} trailing").unwrap().len(), 1);
         assert_eq!(object(b"[1]").unwrap_err().kind, "ElasticsearchParseException");

@@ -40,6 +40,7 @@ mod ids;
 mod index;
 mod json;
 mod mapping;
+mod murmur;
 mod mustache;
 mod options;
 mod pattern;

@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::murmur::mixed;
+
 /// Returns Java's `String.hashCode`.
 pub(crate) fn java_hash(text: &str) -> u32 {
     text.encode_utf16()
@@ -28,13 +30,6 @@ pub(crate) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> V
     let mut entries: Vec<(usize, T)> = entries.into_iter().map(|entry| (bin(&entry), entry)).collect();
     entries.sort_by_key(|(bin, _)| *bin);
     entries.into_iter().map(|(_, entry)| entry).collect()
-}
-
-/// Returns the finalizer of MurmurHash3.
-pub(crate) fn mixed(hash: u32) -> u32 {
-    let hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
-    let hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
-    hash ^ hash >> 16
 }
 
 /// Sorts entries with distinct keys into the iteration order of a map of the cluster state.

@@ -110,11 +110,13 @@ impl IncludeExclude {
         })
     }
 
-    /// Checks that listed terms of a field of numbers are numbers.
+    /// Checks that listed terms of a field of numbers are numbers. For numbers, an empty list is none.
     ///
     /// # Errors
-    /// One that is none.
-    pub(super) fn check_numbers(&self) -> Result<()> {
+    /// A term that is no number.
+    pub(super) fn check_numbers(&mut self) -> Result<()> {
+        self.include
+            .take_if(|filter| matches!(filter, TermFilter::Values(names) if names.is_empty()));
         for filter in self.include.iter().chain(&self.exclude) {
             if let TermFilter::Values(names) = filter {
                 let number = |name: &String| double(name).map_err(|error| SearchError { status: 500, ..error });

@@ -1,9 +1,10 @@
 //! Metrics aggregations: `min`, `max`, `avg`, `sum`, `stats`, `percentiles`, `cardinality`, `top_hits` and others.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::aggs::cardinality::cardinality;
 use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, refuse};
 use crate::error::{Result, SearchError};
@@ -24,7 +25,7 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             return Ok(single(json!(count), text.filter(|_| is_local)));
         }
         "cardinality" => {
-            let count = distinct(scope, field, matches)?;
+            let count = cardinality(scope, aggregation, field, matches)?;
             return Ok(single(json!(count), formatter(scope, aggregation)?.text(count as f64)));
         }
         _ => {}
@@ -226,24 +227,6 @@ fn count(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<usize
         };
     }
     Ok(count)
-}
-
-/// Returns the exact number of distinct values. Elasticsearch estimates it.
-fn distinct(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<usize> {
-    let mut numbers: HashSet<i64> = HashSet::new();
-    let mut texts: HashSet<String> = HashSet::new();
-    for set in &matches.sets {
-        match Source::of(scope, set, field)? {
-            Source::Nothing => {}
-            Source::Constant(text) => drop(texts.insert(text)),
-            Source::Numbers { values, .. } => set.docs.iter().for_each(|doc| numbers.extend(values.of(*doc))),
-            Source::Terms(terms) => {
-                let here: HashSet<u32> = set.docs.iter().flat_map(|doc| terms.of(*doc)).copied().collect();
-                texts.extend(here.into_iter().map(|ordinal| terms.term(ordinal).to_owned()));
-            }
-        }
-    }
-    Ok(numbers.len() + texts.len())
 }
 
 /// Computes `top_hits`: the documents of a bucket with the highest scores, or the first ones of the sort order.

@@ -13,7 +13,7 @@ use crate::aggs::ranges::{check_distances, check_masks};
 use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, settings, terms};
 use crate::error::{Result, SearchError};
 use crate::find::SearchRequest;
-use crate::json::{PART, boolean_token, double, java_number, not_numeric, token_of};
+use crate::json::{PART, boolean_token, double, int, java_number, not_numeric, token_of};
 use crate::options::Limits;
 use crate::script::Script;
 
@@ -57,6 +57,18 @@ fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Opti
     Ok(())
 }
 
+/// Counts the aggregations above each one of which Elasticsearch has one aggregator for each bucket.
+fn count_levels(aggregations: &mut [Aggregation], above: u32) {
+    for aggregation in aggregations {
+        aggregation.bucket_levels = above;
+        let is_by_bucket = matches!(
+            aggregation.kind.as_str(),
+            "terms" | "significant_terms" | "histogram" | "date_histogram" | "geohash_grid"
+        );
+        count_levels(&mut aggregation.sub_aggregations, above + u32::from(is_by_bucket));
+    }
+}
+
 /// Returns whether an aggregation names a field or a script.
 fn has_source(settings: &Value) -> bool {
     settings.get("field").is_some_and(Value::is_string) || settings.get("script").is_some_and(Value::is_string)
@@ -66,6 +78,15 @@ fn has_source(settings: &Value) -> bool {
 fn top_hits(settings: &Value, limits: &Limits) -> Result<SearchRequest> {
     let mut settings = settings.as_object().cloned().unwrap_or_default();
     settings.entry("size").or_insert(json!(3));
+    let number = |key: &str| settings.get(key).and_then(|value| int(value, PART).ok());
+    // Elasticsearch collects their sum, and fails when it collects none.
+    if number("from")
+        .unwrap_or(0i32)
+        .saturating_add(number("size").unwrap_or(1))
+        <= 0
+    {
+        settings.extend([("from".to_owned(), json!(0)), ("size".to_owned(), json!(0))]);
+    }
     SearchRequest::of_object(&settings, limits).map_err(|error| match error.kind {
         "NumberFormatException" | "JsonParseException" | "NullPointerException" => {
             SearchError::new(error.status, "ElasticsearchException", error.reason.clone()).caused_by(error)
@@ -143,9 +164,11 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
                 kind: kind.clone(),
                 settings: settings.clone(),
                 sub_aggregations,
+                bucket_levels: 0,
             };
             if depth == limits.depth {
                 inherit_source(slice::from_mut(&mut aggregation), None)?;
+                count_levels(slice::from_mut(&mut aggregation), 0);
             }
             Ok(aggregation)
         })

@@ -173,7 +173,10 @@ impl Distances {
         let unit = settings.get("unit").and_then(Value::as_str).unwrap_or("m");
         Ok(Distances {
             origin: origin.map(|origin| origin_of(name, origin)).transpose()?,
-            unit: unit_in_metres(unit)?,
+            unit: match unit {
+                "" => return Err(SearchError::illegal("No distance unit match []")),
+                unit => unit_in_metres(unit)?,
+            },
             kind: settings
                 .as_object()
                 .map_or(Ok(DistanceType::default()), DistanceType::of)?,

@@ -129,7 +129,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let size = all(number(["size", "size"]).unwrap_or(10));
     let min_doc_count = number(["min_doc_count", "minDocCount"]).unwrap_or(1);
     let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"]).unwrap_or(0);
-    let include_exclude = IncludeExclude::parse(settings)?;
+    let mut include_exclude = IncludeExclude::parse(settings)?;
     let orders = orders(&aggregation.name, settings)?;
     const HINTS: [&str; 4] = [
         "map",

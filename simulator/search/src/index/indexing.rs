@@ -1,6 +1,5 @@
 //! Indexing of values: strings as terms, numbers as columns.
 //!
-//! Limits: `murmur3` fields use another hash function than Elasticsearch. Equal strings have equal hashes.
 //! Source: Elasticsearch 1.5's field mappers.
 
 use serde_json::Value;
@@ -14,14 +13,7 @@ use crate::index::mismatch::{check_boost, unparsed};
 use crate::index::numbers::{check_range, check_value, encoded_date, encoded_number};
 use crate::json::{BODY, java_text, literal, not_numeric};
 use crate::mapping::{ALL, ALL_BOOSTS, Field, FieldNode, FieldType, Indexing, Kind, Node, guess};
-
-/// Returns the FNV-1a hash of a text.
-fn hash(text: &str) -> i64 {
-    let mixed = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    mixed as i64
-}
+use crate::murmur::hash_128;
 
 /// Returns whether a kind is a plain number, unlike dates and addresses.
 fn is_number(kind: Kind) -> bool {
@@ -274,7 +266,7 @@ impl<'a> DocumentParser<'a> {
                 Ok(())
             }
             Kind::Hash => {
-                self.push_number(field, hash(text));
+                self.push_number(field, hash_128(text.as_bytes()) as i64);
                 Ok(())
             }
             Kind::Ip => {

@@ -32,7 +32,7 @@ impl DistanceType {
         let given = names
             .find_map(|key| settings.get(*key))
             .filter(|value| is_scalar(value));
-        match given.map(java_text).as_deref() {
+        match given.map(|name| java_text(name).to_lowercase()).as_deref() {
             None | Some("sloppy_arc") => Ok(DistanceType::SloppyArc),
             Some("arc") => Ok(DistanceType::Arc),
             Some("plane") => Ok(DistanceType::Plane),

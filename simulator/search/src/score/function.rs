@@ -9,10 +9,10 @@ use crate::error::{Result, SearchError};
 use crate::index::{Segment, SegmentView, Values};
 use crate::json::java_number;
 use crate::mapping::unsortable;
+use crate::murmur::mixed;
 use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Origin, ScoreFunction};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
-use crate::ties::mixed;
 
 /// A score function with the columns of one segment.
 pub(super) struct SegmentFunction {

@@ -89,6 +89,9 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_kinds_of_queries_by_field(include_str!("../recorded/kinds.jsonl"), 450)]
 #[case::of_kinds_of_fields_by_query(include_str!("../recorded/kinds_of_fields.jsonl"), 540)]
 #[case::of_patterns_of_names(include_str!("../recorded/name_patterns.jsonl"), 45)]
+#[case::of_phrase_suggestions(include_str!("../recorded/phrase_suggestions.jsonl"), 280)]
+#[case::of_cardinalities(include_str!("../recorded/cardinality.jsonl"), 260)]
+#[case::of_sources_read_on(include_str!("../recorded/read_sources.jsonl"), 700)]
 #[case::of_query_strings(include_str!("../recorded/query_strings.jsonl"), 430)]
 #[tokio::test]
 async fn requests_are_answered_as_by_elasticsearch(#[case] recorded: &str, #[case] at_least: usize) {
