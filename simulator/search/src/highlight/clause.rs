@@ -4,7 +4,7 @@
 //! highlighted.
 
 use crate::error::Result;
-use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, SpanQuery, TermTest};
+use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Rewrite, SpanQuery, TermTest};
 use crate::score::Rewriter;
 
 /// A highlighted clause.
@@ -40,109 +40,147 @@ impl PhraseTerm {
     }
 }
 
-/// Extracts the clauses of a query in order. `field`: only those of this field.
+/// Extracts the clauses of a query in order. `field`: only those of this field. `expansions`: patterns become so many
+/// terms of the index at most, in the order of the dictionary; `None`: they remain patterns.
 ///
 /// # Errors
 /// A pattern that cannot be parsed.
-pub(super) fn clauses(query: &Query, rewriter: &Rewriter<'_>, field: Option<&str>) -> Result<Vec<Clause>> {
+pub(super) fn clauses(
+    query: &Query,
+    rewriter: &Rewriter<'_>,
+    expansions: Option<usize>,
+    field: Option<&str>,
+) -> Result<Vec<Clause>> {
     let mut found = Vec::new();
-    collect(query, rewriter, false, &mut found)?;
+    let extraction = Extraction { rewriter, expansions };
+    extraction.collect(query, false, &mut found)?;
     found.retain(|clause| field.is_none_or(|field| *clause.field.name == *field));
     Ok(found)
 }
 
-fn collect(query: &Query, rewriter: &Rewriter<'_>, in_constant: bool, found: &mut Vec<Clause>) -> Result<()> {
-    let mut push = |field: &QueryField, kind: ClauseKind| {
-        if !matches!(&*field.name, "_type" | "_field_names" | "_parent") {
-            found.push(Clause {
-                field: field.clone(),
-                boost: query.boost,
-                kind,
-            });
-        }
-    };
-    let test = |matcher: &Matcher| TermTest::new(matcher).map(ClauseKind::Test);
-    match &query.kind {
-        QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => {
-            push(field, ClauseKind::Term(text.clone()));
-        }
-        QueryKind::Phrase { field, slots, slop } => push(field, ClauseKind::Phrase(phrase_terms(slots), *slop)),
-        QueryKind::PhrasePrefix {
-            field,
-            slots,
-            slop,
-            last,
-            ..
-        } => {
-            let mut slots = phrase_terms(slots);
-            if let Some((position, prefix)) = last {
-                slots.push((*position, vec![PhraseTerm::Prefix(prefix.clone())]));
+/// Extraction of clauses.
+struct Extraction<'a> {
+    rewriter: &'a Rewriter<'a>,
+    expansions: Option<usize>,
+}
+
+/// Adds a clause for a query, if it is of a field that is highlighted.
+fn push(found: &mut Vec<Clause>, query: &Query, field: &QueryField, kind: ClauseKind) {
+    if !matches!(&*field.name, "_type" | "_field_names" | "_parent") {
+        found.push(Clause {
+            field: field.clone(),
+            boost: query.boost,
+            kind,
+        });
+    }
+}
+
+impl Extraction<'_> {
+    fn collect(&self, query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<()> {
+        let mut push = |field: &QueryField, kind: ClauseKind| push(found, query, field, kind);
+        match &query.kind {
+            QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => {
+                push(field, ClauseKind::Term(text.clone()));
             }
-            push(field, ClauseKind::Phrase(slots, *slop));
-        }
-        QueryKind::MultiTerm { field, matcher } => push(field, test(matcher)?),
-        QueryKind::ByFrequency(query) => match query {
-            FrequencyQuery::Rewritten { field, matcher, .. } => push(field, test(matcher)?),
-            FrequencyQuery::Common { field, terms, .. } => {
-                terms
-                    .iter()
-                    .for_each(|term| push(field, ClauseKind::Term(term.clone())));
-            }
-            // Elasticsearch computes the frequencies from the highlighted document alone, so they are 1.
-            FrequencyQuery::Similar {
-                of_documents,
-                of_texts,
-                settings,
+            QueryKind::Phrase { field, slots, slop } => push(field, ClauseKind::Phrase(phrase_terms(slots), *slop)),
+            QueryKind::PhrasePrefix {
+                field,
+                slots,
+                slop,
+                last,
                 ..
-            } if settings.min_doc_freq <= 1 => {
-                for words in of_documents.iter().chain(of_texts) {
-                    let fields = words.fields.iter();
-                    let terms = fields.flat_map(|field| words.counts.iter().map(move |(term, _)| (field, term)));
-                    terms.for_each(|(field, term)| push(field, ClauseKind::Term(term.clone())));
+            } => {
+                let mut slots = phrase_terms(slots);
+                if let Some((position, prefix)) = last {
+                    slots.push((*position, vec![PhraseTerm::Prefix(prefix.clone())]));
+                }
+                push(field, ClauseKind::Phrase(slots, *slop));
+            }
+            QueryKind::MultiTerm { field, matcher } => self.pattern(query, field, matcher, found)?,
+            QueryKind::ByFrequency(own) => match own {
+                FrequencyQuery::Rewritten { field, matcher, .. } => self.pattern(query, field, matcher, found)?,
+                FrequencyQuery::Common { field, terms, .. } => {
+                    terms
+                        .iter()
+                        .for_each(|term| push(field, ClauseKind::Term(term.clone())));
+                }
+                // Elasticsearch computes the frequencies from the highlighted document alone, so they are 1.
+                FrequencyQuery::Similar {
+                    of_documents,
+                    of_texts,
+                    settings,
+                    ..
+                } if settings.min_doc_freq <= 1 => {
+                    for words in of_documents.iter().chain(of_texts) {
+                        let fields = words.fields.iter();
+                        let terms = fields.flat_map(|field| words.counts.iter().map(move |(term, _)| (field, term)));
+                        terms.for_each(|(field, term)| push(field, ClauseKind::Term(term.clone())));
+                    }
+                }
+                FrequencyQuery::Similar { .. } => {}
+                // The terms are those of the index, as of the search.
+                FrequencyQuery::Fuzzy { .. } => {
+                    let terms = own.resolve(self.rewriter.view, self.rewriter.budget)?;
+                    self.collect(&terms, in_constant, found)?;
+                }
+            },
+            QueryKind::Blended { fields, text, .. } => {
+                fields
+                    .iter()
+                    .for_each(|(field, _)| push(field, ClauseKind::Term(text.clone())));
+            }
+            QueryKind::Span(span) => {
+                if let Some(field) = span.field() {
+                    let mut leaves = Vec::new();
+                    collect_leaves(span, &mut leaves)?;
+                    push(field, ClauseKind::Span(span.clone(), leaves));
                 }
             }
-            FrequencyQuery::Similar { .. } => {}
-            // The terms are those of the index, as of the search.
-            FrequencyQuery::Fuzzy { .. } => {
-                let terms = query.resolve(rewriter.view, rewriter.budget)?;
-                collect(&terms, rewriter, in_constant, found)?;
+            QueryKind::Bool { clauses, .. } => {
+                let clauses = clauses.iter().filter(|(occur, _)| *occur != Occur::MustNot);
+                for (_, query) in clauses {
+                    self.collect(query, in_constant, found)?;
+                }
             }
-        },
-        QueryKind::Blended { fields, text, .. } => {
-            fields
-                .iter()
-                .for_each(|(field, _)| push(field, ClauseKind::Term(text.clone())));
-        }
-        QueryKind::Span(span) => {
-            if let Some(field) = span.field() {
-                let mut leaves = Vec::new();
-                collect_leaves(span, &mut leaves)?;
-                push(field, ClauseKind::Span(span.clone(), leaves));
+            QueryKind::DisjunctionMax { queries, .. } => {
+                queries
+                    .iter()
+                    .try_for_each(|query| self.collect(query, in_constant, found))?;
             }
-        }
-        QueryKind::Bool { clauses, .. } => {
-            let clauses = clauses.iter().filter(|(occur, _)| *occur != Occur::MustNot);
-            for (_, query) in clauses {
-                collect(query, rewriter, in_constant, found)?;
+            // A filter is a constant query within a constant query: not highlighted.
+            QueryKind::Constant { query, .. } if !in_constant => self.collect(query, true, found)?,
+            QueryKind::Functions { query, .. } | QueryKind::Filtered { query, .. } => {
+                self.collect(query, in_constant, found)?
             }
+            QueryKind::Boosting { positive, negative, .. } => {
+                self.collect(positive, in_constant, found)?;
+                self.collect(negative, in_constant, found)?;
+            }
+            _ => {}
         }
-        QueryKind::DisjunctionMax { queries, .. } => {
-            queries
-                .iter()
-                .try_for_each(|query| collect(query, rewriter, in_constant, found))?;
-        }
-        // A filter is a constant query within a constant query: not highlighted.
-        QueryKind::Constant { query, .. } if !in_constant => collect(query, rewriter, true, found)?,
-        QueryKind::Functions { query, .. } | QueryKind::Filtered { query, .. } => {
-            collect(query, rewriter, in_constant, found)?
-        }
-        QueryKind::Boosting { positive, negative, .. } => {
-            collect(positive, rewriter, in_constant, found)?;
-            collect(negative, rewriter, in_constant, found)?;
-        }
-        _ => {}
+        Ok(())
     }
-    Ok(())
+
+    /// Collects the clauses of a pattern.
+    fn pattern(&self, query: &Query, field: &QueryField, matcher: &Matcher, found: &mut Vec<Clause>) -> Result<()> {
+        let Some(expansions) = self.expansions else {
+            push(found, query, field, ClauseKind::Test(TermTest::new(matcher)?));
+            return Ok(());
+        };
+        let pattern = FrequencyQuery::Rewritten {
+            field: field.clone(),
+            matcher: matcher.clone(),
+            rewrite: Rewrite::Top(expansions),
+        };
+        let terms = pattern.resolve(self.rewriter.view, self.rewriter.budget)?;
+        let first = found.len();
+        self.collect(&terms, false, found)?;
+        found
+            .iter_mut()
+            .skip(first)
+            .for_each(|clause| clause.boost *= query.boost);
+        Ok(())
+    }
 }
 
 fn phrase_terms(slots: &[(u32, Vec<String>)]) -> Vec<(u32, Vec<PhraseTerm>)> {

@@ -7,6 +7,7 @@
 mod clause;
 mod plain;
 mod postings;
+mod sentences;
 mod settings;
 mod token;
 mod vector;
@@ -107,6 +108,8 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let Highlighting { wanted, context, .. } = *highlighting;
     let mapping = context.mapping;
     let mut found = Map::new();
+    // All fields with the same highlighter share the query of the first one: Elasticsearch caches it.
+    let mut shared: Vec<((Highlighter, bool), Query)> = Vec::new();
     for (pattern, own) in &wanted.fields {
         let settings = Settings::of(&wanted.settings, own);
         let own_query;
@@ -148,6 +151,13 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
                 Some(reason) => return Err(SearchError::illegal(reason)),
                 None => {}
             }
+            let is_shared = highlighter != Highlighter::Plain;
+            let key = (highlighter, highlighter == Highlighter::Vector && settings.match_field);
+            if is_shared && shared.iter().all(|(known, _)| *known != key) {
+                shared.push((key, query.clone()));
+            }
+            let known = shared.iter().find(|(known, _)| *known == key);
+            let query = known.map_or(query, |(_, query)| query);
             let texts = of_field(highlighting, highlighter, (&name, field), query, &settings)?;
             if !texts.is_empty() {
                 found.insert(name, json!(texts));
@@ -212,7 +222,20 @@ fn of_field(
         Highlighter::Plain => Cow::Borrowed(query),
         Highlighter::Vector | Highlighter::Postings => rewriter.rewrite(query)?,
     };
-    let clauses_of = |field: &str| clauses(&query, &rewriter, Some(field).filter(|_| settings.match_field));
+    // Elasticsearch rewrites patterns with the terms of the index, or those of the text.
+    let expansions = match highlighter {
+        Highlighter::Plain => None,
+        Highlighter::Vector => Some(1024),
+        Highlighter::Postings => Some(50),
+    };
+    let clauses_of = |field: &str| {
+        clauses(
+            &query,
+            &rewriter,
+            expansions,
+            Some(field).filter(|_| settings.match_field),
+        )
+    };
     let analyzer = &field.index_analyzer;
     match highlighter {
         Highlighter::Postings => postings::passages(&values, field, &clauses_of(&field.name)?, settings),

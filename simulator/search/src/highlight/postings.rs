@@ -2,10 +2,9 @@
 //!
 //! Source: Lucene 4.10's `PostingsHighlighter` and `PassageScorer`, and Elasticsearch 1.5's use of them.
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use crate::error::{Result, SearchError};
 use crate::highlight::clause::Clause;
+use crate::highlight::sentences::{SEPARATOR, sentences};
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
 use crate::mapping::Field;
@@ -42,11 +41,11 @@ pub(super) fn passages(
     let mut length = 0;
     for value in values {
         // The separator ends the last sentence of a value.
-        let own = format!("{value}\u{2029}");
+        let own = format!("{value}{SEPARATOR}");
         let parts: Vec<&str> = if settings.fragments == 0 {
             vec![own.as_str()]
         } else {
-            own.split_sentence_bounds().collect()
+            sentences(&own)
         };
         for part in parts {
             let start = length;
@@ -133,5 +132,5 @@ fn render(passage: &Passage, text: &Units, settings: &Settings) -> String {
         }
     }
     rendered.push_str(&settings.encode(&text.slice(at, at.max(passage.end))));
-    rendered.trim_end_matches('\u{2029}').trim().to_owned()
+    rendered.trim_end_matches(SEPARATOR).trim().to_owned()
 }
