@@ -22,8 +22,13 @@ fn hash(text: &str) -> u32 {
 /// Sorts entries with distinct keys into the iteration order of a `HashMap` that they were inserted into in the given
 /// order.
 pub(crate) fn in_hash_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
-    let mut capacity = 16usize;
-    while entries.len() > capacity / 4 * 3 {
+    in_hash_order_for(16, entries, key)
+}
+
+/// As [`in_hash_order`], for a map that was created with a capacity of `bins`.
+pub(crate) fn in_hash_order_for<T>(bins: usize, entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
+    let mut capacity = bins.clamp(1, 1 << 30).next_power_of_two();
+    while entries.len() > (capacity as f64 * 0.75) as usize {
         capacity *= 2;
     }
     let bin = |entry: &T| hash(&key(entry)) as usize & (capacity - 1);

@@ -6,20 +6,22 @@
 //!
 //! Source: Elasticsearch 1.5's completion suggester on Lucene 4.10's `AnalyzingSuggester`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::{analyzer, positive};
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::index::{Completion, NO_WEIGHT, View, completion_key, completion_of, contexts_of, field_prefix};
+use crate::index::{
+    Completion, NO_WEIGHT, SegmentView, View, completion_key, completion_of, contexts_of, field_prefix,
+};
 use crate::json::java_text;
 use crate::mapping::{Field, Kind, Mapping, truth};
-use crate::ties::in_hash_order;
+use crate::ties::in_hash_order_for;
 
 /// Settings of fuzzy completions.
 struct Fuzziness {
@@ -112,14 +114,13 @@ struct CompletionPrefix<'a> {
     fuzziness: Option<&'a Fuzziness>,
 }
 
-/// Calls `sink` for every completion of a field that starts with `wanted`.
-fn for_each_completion(
-    view: &View,
+/// Returns the completions of a field in a segment that start with `wanted`, in the order of the dictionary.
+fn starting_with(
+    view: &SegmentView,
     field: &Field,
     wanted: &CompletionPrefix<'_>,
     budget: &Budget,
-    sink: &mut dyn FnMut(Completion),
-) -> Result<()> {
+) -> Result<Vec<Completion>> {
     let fuzzy = wanted
         .fuzziness
         .map(|fuzziness| (fuzziness, fuzziness.units(wanted.input)));
@@ -138,45 +139,98 @@ fn for_each_completion(
     };
     let own = format!("{}{}", field_prefix(field.ordinal), wanted.context);
     let from = format!("{own}{fixed}");
-    for view in &view.segments {
-        // The completions of one input, which follow one another, and the number of their documents.
-        let (mut of_input, mut same, mut count) = (String::new(), Vec::new(), 0);
-        let mut release = |same: &mut Vec<Completion>, count: i64| {
-            for mut completion in same.drain(..) {
-                if completion.weight == NO_WEIGHT {
-                    completion.weight = count;
-                }
-                sink(completion);
-            }
+    let mut found = Vec::new();
+    // The completions of one input, which follow one another, and the number of their documents.
+    let (mut of_input, mut same, mut count) = (String::new(), Vec::new(), 0);
+    let mut stream = view.segment.terms().terms().range().ge(&from).into_stream()?;
+    while stream.advance() {
+        budget.terms(1)?;
+        let Some(term) = std::str::from_utf8(stream.key())
+            .ok()
+            .filter(|term| term.starts_with(&from))
+        else {
+            break;
         };
-        let mut stream = view.segment.terms().terms().range().ge(&from).into_stream()?;
-        while stream.advance() {
-            budget.terms(1)?;
-            let Some(term) = std::str::from_utf8(stream.key())
-                .ok()
-                .filter(|term| term.starts_with(&from))
-            else {
-                break;
-            };
-            let Some((input, completion)) = term.get(own.len()..).and_then(completion_of) else {
-                continue;
-            };
-            let is_near = fuzzy.as_ref().is_none_or(|(fuzziness, units)| {
-                let input = fuzziness.units(input);
-                prefix_edits(units, &input, fuzziness.transpositions) <= fuzziness.edits(units.len())
-            });
-            if is_near {
-                if input != of_input {
-                    release(&mut same, count);
-                    (of_input, count) = (input.to_owned(), 0);
-                }
-                count += i64::from(stream.value().doc_freq);
-                same.push(completion);
+        let Some((input, completion)) = term.get(own.len()..).and_then(completion_of) else {
+            continue;
+        };
+        let is_near = fuzzy.as_ref().is_none_or(|(fuzziness, units)| {
+            let input = fuzziness.units(input);
+            prefix_edits(units, &input, fuzziness.transpositions) <= fuzziness.edits(units.len())
+        });
+        if is_near {
+            if input != of_input {
+                found.extend(of_one_input(&mut same, count));
+                (of_input, count) = (input.to_owned(), 0);
+            }
+            count += i64::from(stream.value().doc_freq);
+            same.push(completion);
+        }
+    }
+    found.extend(of_one_input(&mut same, count));
+    Ok(found)
+}
+
+/// Returns the completions of an input. Of several with the same text, one without a weight counts or, if all have one,
+/// that with the highest weight. Without a weight, it is the number of documents.
+fn of_one_input(same: &mut Vec<Completion>, documents: i64) -> Vec<Completion> {
+    let mut kept: Vec<Completion> = Vec::new();
+    for completion in same.drain(..) {
+        let rank = |completion: &Completion| (completion.weight == NO_WEIGHT, completion.weight);
+        match kept.iter_mut().find(|known| known.text == completion.text) {
+            Some(known) if rank(known) < rank(&completion) => *known = completion,
+            Some(_) => {}
+            None => kept.push(completion),
+        }
+    }
+    for completion in &mut kept {
+        if completion.weight == NO_WEIGHT {
+            completion.weight = documents;
+        }
+    }
+    kept
+}
+
+/// Returns the best completions of a shard: those of its segments, the best of each text.
+fn of_shard(
+    view: &View,
+    field: &Field,
+    wanted: &[CompletionPrefix<'_>],
+    size: usize,
+    budget: &Budget,
+) -> Result<Vec<Completion>> {
+    let mut best: IndexMap<String, Completion> = IndexMap::new();
+    for view in &view.segments {
+        let mut found = Vec::new();
+        for wanted in wanted {
+            found.extend(starting_with(view, field, wanted, budget)?);
+        }
+        found.sort_by_key(|completion| std::cmp::Reverse(completion.weight));
+        let mut seen: Vec<Completion> = Vec::new();
+        for completion in found {
+            let is_new = |known: &Completion| known.text != completion.text || known.payload != completion.payload;
+            if seen.len() < size && seen.iter().all(is_new) {
+                seen.push(completion);
             }
         }
-        release(&mut same, count);
+        for completion in seen {
+            match best.get_mut(&completion.text) {
+                Some(known) if known.weight < completion.weight => *known = completion,
+                Some(_) => {}
+                None => drop(best.insert(completion.text.clone(), completion)),
+            }
+        }
     }
-    Ok(())
+    let expected = view.segments.len().saturating_mul(size);
+    let bins = if expected < 3 {
+        expected + 1
+    } else {
+        expected + expected / 3
+    };
+    let mut best = in_hash_order_for(bins, best.into_values().collect(), |found| found.text.clone());
+    best.sort_by_key(|completion| std::cmp::Reverse(completion.weight));
+    best.truncate(size);
+    Ok(best)
 }
 
 /// Settings of a completion suggester.
@@ -263,39 +317,49 @@ pub(super) fn completions(
     text: &str,
     budget: &Budget,
 ) -> Result<Value> {
-    // The completion with the highest weight, by output.
-    let mut best: BTreeMap<String, Completion> = BTreeMap::new();
+    let mut shards = Vec::new();
     for index in indices {
         let mapping = index.mapping();
         if index.live_docs() == 0 {
             continue;
         }
         let field = settings.mapped(&mapping)?;
-        let contexts = contexts_of(field)?.of_search(settings.context)?;
+        let mut contexts = contexts_of(field)?.of_search(settings.context)?;
+        contexts.sort_unstable();
         let input = completion_key(field, text, true);
         if input.is_empty() {
             continue;
         }
+        let wanted: Vec<CompletionPrefix<'_>> = contexts
+            .iter()
+            .map(|context| CompletionPrefix {
+                context,
+                input: &input,
+                fuzziness: settings.fuzziness.as_ref(),
+            })
+            .collect();
         for shard in &index.shards {
-            let began = Instant::now();
-            for context in &contexts {
-                let wanted = CompletionPrefix {
-                    context,
-                    input: &input,
-                    fuzziness: settings.fuzziness.as_ref(),
-                };
-                for_each_completion(&shard.view(), field, &wanted, budget, &mut |found| {
-                    let known = best.get(&found.text);
-                    if known.is_none_or(|known| known.weight < found.weight) {
-                        best.insert(found.text.clone(), found);
-                    }
-                })?;
+            let view = shard.view();
+            if view.live_docs() == 0 {
+                continue;
             }
+            let began = Instant::now();
+            shards.push(of_shard(&view, field, &wanted, settings.size, budget)?);
             shard.counters.suggest.add(began);
         }
     }
-    let mut best = in_hash_order(best.into_values().collect(), |found: &Completion| found.text.clone());
-    best.sort_by_key(|completion| std::cmp::Reverse(completion.weight));
+    let is_one = shards.len() == 1;
+    let mut best: Vec<Completion> = Vec::new();
+    for found in shards.into_iter().flatten() {
+        match best.iter_mut().find(|known| known.text == found.text) {
+            Some(known) if known.weight < found.weight => *known = found,
+            Some(_) => {}
+            None => best.push(found),
+        }
+    }
+    if !is_one {
+        best.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.text.cmp(&b.text)));
+    }
     best.truncate(settings.size);
     let options: Vec<Value> = best
         .into_iter()

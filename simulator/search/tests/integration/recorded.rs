@@ -93,6 +93,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_cardinalities(include_str!("../recorded/cardinality.jsonl"), 260)]
 #[case::of_sources_read_on(include_str!("../recorded/read_sources.jsonl"), 700)]
 #[case::of_random_highlights(include_str!("../recorded/random_highlights.jsonl"), 250)]
+#[case::of_completions(include_str!("../recorded/completions.jsonl"), 400)]
 #[case::of_query_strings(include_str!("../recorded/query_strings.jsonl"), 430)]
 #[tokio::test]
 async fn requests_are_answered_as_by_elasticsearch(#[case] recorded: &str, #[case] at_least: usize) {
