@@ -163,6 +163,11 @@ impl SearchRequest {
             true => &Value::Null,
             false => tokens.whole().unwrap_or(&Value::Null),
         };
+        self.read_value(key, value, limits)
+    }
+
+    /// Reads an element that is read as a whole.
+    fn read_value(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
         let yes = || Ok::<bool, SearchError>(element::scalar(value).map(flag).transpose()?.unwrap_or_default());
         match key {
             "query" => {

@@ -6,6 +6,7 @@
 //!
 //! Source: Elasticsearch 1.5's completion suggester on Lucene 4.10's `AnalyzingSuggester`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -173,22 +174,32 @@ fn starting_with(
 
 /// Returns the completions of an input. Of several with the same text, one without a weight counts or, if all have one,
 /// that with the highest weight. Without a weight, it is the number of documents.
-fn of_one_input(same: &mut Vec<Completion>, documents: i64) -> Vec<Completion> {
-    let mut kept: Vec<Completion> = Vec::new();
+fn of_one_input(same: &mut Vec<Completion>, documents: i64) -> impl Iterator<Item = Completion> {
+    let rank = |completion: &Completion| (completion.weight == NO_WEIGHT, completion.weight);
+    let mut kept: IndexMap<String, Completion> = IndexMap::new();
     for completion in same.drain(..) {
-        let rank = |completion: &Completion| (completion.weight == NO_WEIGHT, completion.weight);
-        match kept.iter_mut().find(|known| known.text == completion.text) {
-            Some(known) if rank(known) < rank(&completion) => *known = completion,
-            Some(_) => {}
-            None => kept.push(completion),
-        }
+        keep(&mut kept, completion, |known, own| rank(known) < rank(own));
     }
-    for completion in &mut kept {
-        if completion.weight == NO_WEIGHT {
-            completion.weight = documents;
-        }
+    kept.into_values().map(move |completion| match completion.weight {
+        NO_WEIGHT => Completion {
+            weight: documents,
+            ..completion
+        },
+        _ => completion,
+    })
+}
+
+/// Keeps one completion of each text: the first, unless a later one is better.
+fn keep(
+    kept: &mut IndexMap<String, Completion>,
+    completion: Completion,
+    is_better: impl Fn(&Completion, &Completion) -> bool,
+) {
+    match kept.get_mut(&completion.text) {
+        Some(known) if is_better(known, &completion) => *known = completion,
+        Some(_) => {}
+        None => drop(kept.insert(completion.text.clone(), completion)),
     }
-    kept
 }
 
 /// Returns the best completions of a shard: those of its segments, the best of each text.
@@ -206,19 +217,13 @@ fn of_shard(
             found.extend(starting_with(view, field, wanted, budget)?);
         }
         found.sort_by_key(|completion| std::cmp::Reverse(completion.weight));
-        let mut seen: Vec<Completion> = Vec::new();
-        for completion in found {
-            let is_new = |known: &Completion| known.text != completion.text || known.payload != completion.payload;
-            if seen.len() < size && seen.iter().all(is_new) {
-                seen.push(completion);
-            }
-        }
-        for completion in seen {
-            match best.get_mut(&completion.text) {
-                Some(known) if known.weight < completion.weight => *known = completion,
-                Some(_) => {}
-                None => drop(best.insert(completion.text.clone(), completion)),
-            }
+        let mut seen = HashSet::new();
+        found.retain(|completion| {
+            let payload = completion.payload.as_ref().map(Value::to_string);
+            seen.insert((completion.text.clone(), payload))
+        });
+        for completion in found.into_iter().take(size) {
+            keep(&mut best, completion, |known, own| known.weight < own.weight);
         }
     }
     let expected = view.segments.len().saturating_mul(size);
@@ -349,14 +354,11 @@ pub(super) fn completions(
         }
     }
     let is_one = shards.len() == 1;
-    let mut best: Vec<Completion> = Vec::new();
+    let mut best: IndexMap<String, Completion> = IndexMap::new();
     for found in shards.into_iter().flatten() {
-        match best.iter_mut().find(|known| known.text == found.text) {
-            Some(known) if known.weight < found.weight => *known = found,
-            Some(_) => {}
-            None => best.push(found),
-        }
+        keep(&mut best, found, |known, own| known.weight < own.weight);
     }
+    let mut best: Vec<Completion> = best.into_values().collect();
     if !is_one {
         best.sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| a.text.cmp(&b.text)));
     }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::candidates::{Choice, choices};
@@ -261,20 +262,24 @@ struct PhraseOption {
 /// Merges the phrases of the shards, the best first. Those of one shard may be equal, and are compared with the cutoff
 /// score already.
 fn merged(shards: Vec<Vec<PhraseOption>>, cutoff: f64) -> Vec<PhraseOption> {
-    let is_one = shards.len() == 1;
-    let mut merged: Vec<PhraseOption> = Vec::new();
-    for own in shards.into_iter().flatten() {
-        match merged.iter_mut().find(|known| !is_one && known.text == own.text) {
-            Some(known) => {
-                known.score = known.score.max(own.score);
-                known.matches |= own.matches;
+    let mut options: Vec<PhraseOption> = match shards.len() {
+        1 => shards.into_iter().flatten().collect(),
+        _ => {
+            let mut merged: IndexMap<String, PhraseOption> = IndexMap::new();
+            for own in shards.into_iter().flatten() {
+                if let Some(known) = merged.get_mut(&own.text) {
+                    known.score = known.score.max(own.score);
+                    known.matches |= own.matches;
+                } else {
+                    merged.insert(own.text.clone(), own);
+                }
             }
-            None => merged.push(own),
+            merged.retain(|_, option| f64::from(option.score) > cutoff);
+            merged.into_values().collect()
         }
-    }
-    merged.retain(|option| is_one || f64::from(option.score) > cutoff);
-    merged.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.text.cmp(&b.text)));
-    merged
+    };
+    options.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.text.cmp(&b.text)));
+    options
 }
 
 /// Returns the corrected phrases for the words of a text on one shard, the best first, and the score that they exceed.
