@@ -237,8 +237,8 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
             Some(Value::Object(empty)) if empty.is_empty() => {
                 return Err(SearchError::new(400, "NullPointerException", "null"));
             }
-            Some(filter) if aggregation.kind == "significant_terms" => drop(context.parse_filter(filter)?),
-            _ => {}
+            Some(filter) => drop(context.parse_filter(filter)?),
+            None => {}
         }
         check_filters(&aggregation.sub_aggregations, context)?;
     }

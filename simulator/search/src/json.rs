@@ -162,6 +162,18 @@ pub(crate) fn number(value: &Value) -> Result<f64> {
     number_of(value).ok_or_else(|| SearchError::float(&java_text(value)))
 }
 
+/// Converts as the parser's `floatValue` does.
+///
+/// # Errors
+/// A `JsonParseException` for a boolean, a `NumberFormatException` for a text that is no number.
+pub(crate) fn float(value: &Value) -> Result<f32> {
+    match value {
+        Value::Bool(own) => Err(not_numeric(boolean_token(*own), PART)),
+        Value::String(text) => typed_number(text.trim()).ok_or_else(|| SearchError::float(text)),
+        other => Ok(number_of(other).unwrap_or_default() as f32),
+    }
+}
+
 /// Reads a whole number, or the text of one. `convert` fails with the range that a number exceeds.
 fn whole_number<N: FromStr>(
     value: &Value,
@@ -247,7 +259,7 @@ pub(crate) fn floating(number: f64) -> Value {
 }
 
 /// Returns the text of a value in a body, as the parser's `text` has it.
-pub(crate) fn text(value: &Value) -> String {
+pub(crate) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

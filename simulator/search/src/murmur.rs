@@ -9,6 +9,24 @@ pub(crate) fn mixed(hash: u32) -> u32 {
     hash ^ hash >> 16
 }
 
+/// Returns the hash of 32 bits of a text.
+pub(crate) fn hash_32(seed: u32, text: &[u8]) -> u32 {
+    let scramble = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+    let mut hash = seed;
+    let (words, rest) = text.as_chunks::<4>();
+    for word in words {
+        hash = (hash ^ scramble(u32::from_le_bytes(*word)))
+            .rotate_left(13)
+            .wrapping_mul(5)
+            .wrapping_add(0xe654_6b64);
+    }
+    if !rest.is_empty() {
+        let tail = rest.iter().rev().fold(0, |tail, byte| tail << 8 | u32::from(*byte));
+        hash ^= scramble(tail);
+    }
+    mixed(hash ^ text.len() as u32)
+}
+
 /// Returns the finalizer of the variant of 128 bits: the hash of a number.
 pub(crate) fn mixed_64(hash: u64) -> u64 {
     let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -17,7 +17,7 @@ use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::json::{self, is_scalar, java_text, number_of};
+use crate::json::{self, is_scalar, java_text};
 use crate::mapping::Mapping;
 
 /// A suggestion of a request: name, text, and suggester.
@@ -68,21 +68,6 @@ impl Suggester<'_> {
             }),
             None => Ok(()),
         }
-    }
-}
-
-/// Reads a number as the parser's `floatValue` does.
-///
-/// # Errors
-/// A boolean, and a text that is none.
-fn float(value: &Value) -> Result<f32> {
-    match value {
-        Value::Bool(own) => Err(json::not_numeric(json::boolean_token(*own), json::PART)),
-        Value::String(text) => {
-            let number = json::typed_number(text.trim());
-            number.ok_or_else(|| SearchError::float(text))
-        }
-        other => Ok(number_of(other).unwrap_or_default() as f32),
     }
 }
 

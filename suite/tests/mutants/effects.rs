@@ -150,12 +150,12 @@ impl Mutator {
         &self,
         forwarded: &ForwardedRequest,
         before: &[u8],
-        written: &[u8],
+        written: &Bytes,
     ) -> Result<(), ProxyError> {
         let mut object: Value = serde_json::from_slice(before)?;
         let mut url = forwarded.url(&self.upstream)?;
         url.set_query(None);
-        let mut latest = written.to_vec();
+        let mut latest = written.clone();
         for _ in 0..MAX_CONFLICTS {
             // Services are replaced only with their version.
             let latest_object: Value = serde_json::from_slice(&latest).unwrap_or_default();
@@ -168,7 +168,7 @@ impl Mutator {
             if put.body(object.to_string()).send().await?.status() != StatusCode::CONFLICT {
                 return Ok(());
             }
-            latest = self.current(forwarded).await?.to_vec();
+            latest = self.current(forwarded).await?;
         }
         Err(format!(
             "{} changed {MAX_CONFLICTS} times while a write was undone",

@@ -80,23 +80,17 @@ impl Estimator {
                 let registers = runs.len() as f64;
                 let sum: f64 = runs.iter().map(|run| (-f64::from(*run)).exp2()).sum();
                 let raw = scale(registers) * registers * registers / sum;
-                let unbiased = if raw <= 5.0 * registers {
-                    without_bias(raw, registers)
-                } else {
-                    raw
-                };
                 let empty = runs.iter().filter(|run| **run == 0).count();
-                let counted = match empty {
-                    0 => unbiased.round(),
-                    empty => linear(registers, empty as f64),
-                };
                 let limit = LINEAR_LIMITS.get((precision - MIN_PRECISION) as usize).copied();
-                let estimate = if limit.is_some_and(|limit| counted <= limit) {
-                    counted
-                } else {
-                    unbiased.round()
+                let counted = (empty > 0).then(|| linear(registers, empty as f64));
+                if let Some(counted) = counted.filter(|counted| limit.is_some_and(|limit| *counted <= limit)) {
+                    return counted as u64;
+                }
+                let unbiased = match raw <= 5.0 * registers {
+                    true => without_bias(raw, registers),
+                    false => raw,
                 };
-                estimate as u64
+                unbiased.round() as u64
             }
         }
     }
@@ -167,10 +161,10 @@ pub(super) fn cardinality(
     input: Input<'_>,
     matches: &Matches,
 ) -> Result<u64> {
-    let setting = |keys: [&str; 2]| keys.into_iter().find_map(|key| aggregation.settings.get(key));
-    let threshold = setting(["precision_threshold", "precisionThreshold"]);
+    let setting = |key: &str| aggregation.settings.get(key);
+    let threshold = setting("precision_threshold").or_else(|| setting("precisionThreshold"));
     let threshold = threshold.map(|value| long(value, crate::json::BODY)).transpose()?;
-    let rehash = setting(["rehash", "rehash"]).map(flag).transpose()?;
+    let rehash = setting("rehash").map(flag).transpose()?;
     // Fewer bits within each bucket of other aggregations.
     let default = DEFAULT_PRECISION.saturating_sub(5 * aggregation.bucket_levels);
     let mut estimator = Estimator::new(threshold.map_or(default.max(MIN_PRECISION), precision_of));

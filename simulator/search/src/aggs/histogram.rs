@@ -12,7 +12,7 @@ use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
 use crate::error::{Result, SearchError};
 use crate::find::DIVIDED_DOCS;
-use crate::json::{BODY, Token, Tokens, int, is_scalar, long};
+use crate::json::{BODY, Token, Tokens, int, is_scalar, long, text_of};
 use crate::mapping::truth;
 
 /// Bucket interval: numbers or milliseconds, or a calendar unit.
@@ -181,7 +181,7 @@ pub(super) fn check(name: &str, dates: bool, settings: &Value) -> Result<()> {
 
 /// Parses the interval of a date histogram.
 fn interval(wanted: &Value) -> Result<Width> {
-    let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
+    let text = text_of(wanted);
     Ok(match text.as_str() {
         "year" | "1y" => Width::Calendar(Unit::Year),
         "quarter" | "1q" => Width::Calendar(Unit::Quarter),

@@ -110,11 +110,11 @@ impl IncludeExclude {
         })
     }
 
-    /// Checks that listed terms of a field of numbers are numbers. For numbers, an empty list is none.
+    /// Reads the lists as those of a field of numbers, for which an empty list is none.
     ///
     /// # Errors
     /// A term that is no number.
-    pub(super) fn check_numbers(&mut self) -> Result<()> {
+    pub(super) fn read_numbers(&mut self) -> Result<()> {
         self.include
             .take_if(|filter| matches!(filter, TermFilter::Values(names) if names.is_empty()));
         for filter in self.include.iter().chain(&self.exclude) {

@@ -173,7 +173,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
             add_unmatched(scope, shard, field, &mut counts)?;
         }
         if counts.keys().any(|key| matches!(key, Key::Number(..))) {
-            include_exclude.check_numbers()?;
+            include_exclude.read_numbers()?;
         }
         counts.retain(|key, _| include_exclude.accepts(&text(key, &formatter)));
         let mut own: Vec<Candidate> = counts

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::ties::object_in_hash_order;
 
 /// An alias of an index: optional filter and routing values.
@@ -47,11 +48,7 @@ pub(super) fn definitions(section: &Map<String, Value>) -> Result<Map<String, Va
 
 impl Alias {
     pub(crate) fn parse(definition: &Value) -> Alias {
-        let text = |key: &str| {
-            definition
-                .get(key)
-                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        };
+        let text = |key: &str| definition.get(key).map(text_of);
         Alias {
             filter: definition.get("filter").filter(is_filter).cloned(),
             index_routing: text("index_routing").or_else(|| text("routing")),

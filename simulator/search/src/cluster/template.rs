@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Settings;
 use super::alias::{self, Alias};
 use crate::error::{Result, SearchError};
-use crate::json::{java_text, not_a_map};
+use crate::json::{java_text, not_a_map, text_of};
 use crate::mapping::truth;
 
 /// Settings, mappings, aliases and warmers for new indices whose names match a pattern.
@@ -55,7 +55,7 @@ impl Template {
         let order = match body.get("order") {
             None | Some(Value::Null) => 0,
             Some(order) => {
-                let text = order.as_str().map_or_else(|| order.to_string(), str::to_owned);
+                let text = text_of(order);
                 let whole = order.as_f64().map(|number| number as i64);
                 whole
                     .or_else(|| text.parse().ok())

@@ -202,7 +202,7 @@ impl SortSpec {
 
     /// Sets an option. `value` is a string, a number or a boolean.
     fn set(&mut self, key: &str, value: &Value) -> Result<()> {
-        let text = json::text(value);
+        let text = json::text_of(value);
         match key {
             // An unknown direction is ignored here, unlike in the short form.
             "order" => self.descending = direction(&self.field, &text).unwrap_or(self.descending),

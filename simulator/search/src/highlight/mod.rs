@@ -109,20 +109,17 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let mapping = context.mapping;
     let mut found = Map::new();
     // All fields with the same highlighter share the query of the first one: Elasticsearch caches it.
-    let mut shared: Vec<((Highlighter, bool), Query)> = Vec::new();
-    for (pattern, own) in &wanted.fields {
+    let mut shared: Vec<((Highlighter, bool), &Query)> = Vec::new();
+    let own_query = |own: &Map<String, Value>| {
+        let body = own.get("highlight_query");
+        let body = body.or_else(|| wanted.settings.get("highlight_query"));
+        body.map(|body| context.parse_query(body)).transpose()
+    };
+    let own_queries = wanted.fields.iter().map(|(_, own)| own_query(own));
+    let own_queries = own_queries.collect::<Result<Vec<_>>>()?;
+    for ((pattern, own), own_query) in wanted.fields.iter().zip(&own_queries) {
         let settings = Settings::of(&wanted.settings, own);
-        let own_query;
-        let query = match own
-            .get("highlight_query")
-            .or_else(|| wanted.settings.get("highlight_query"))
-        {
-            Some(body) => {
-                own_query = context.parse_query(body)?;
-                &own_query
-            }
-            None => highlighting.query,
-        };
+        let query = own_query.as_ref().unwrap_or(highlighting.query);
         let is_pattern = pattern.contains('*');
         let listed = if is_pattern {
             mapping.field_names(pattern)
@@ -151,13 +148,14 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
                 Some(reason) => return Err(SearchError::illegal(reason)),
                 None => {}
             }
-            let is_shared = highlighter != Highlighter::Plain;
             let key = (highlighter, highlighter == Highlighter::Vector && settings.match_field);
-            if is_shared && shared.iter().all(|(known, _)| *known != key) {
-                shared.push((key, query.clone()));
+            let query = match shared.iter().find(|(known, _)| *known == key) {
+                Some((_, query)) => query,
+                None => query,
+            };
+            if highlighter != Highlighter::Plain {
+                shared.push((key, query));
             }
-            let known = shared.iter().find(|(known, _)| *known == key);
-            let query = known.map_or(query, |(_, query)| query);
             let texts = of_field(highlighting, highlighter, (&name, field), query, &settings)?;
             if !texts.is_empty() {
                 found.insert(name, json!(texts));

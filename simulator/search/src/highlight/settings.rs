@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{self, Token, Tokens, java_text};
+use crate::json::{self, Token, Tokens};
 use crate::mapping::flag;
 
 /// Default of `boundary_chars`.
@@ -162,7 +162,7 @@ fn read_setting(tokens: &mut Tokens<'_>, name: &str, place: Place, settings: &mu
 /// Returns a setting that is a list of texts.
 fn list(settings: &Map<String, Value>, name: &str) -> Option<Vec<String>> {
     let items = settings.get(name)?.as_array()?;
-    Some(items.iter().map(java_text).collect())
+    Some(items.iter().map(json::text_of).collect())
 }
 
 pub(super) struct Settings {

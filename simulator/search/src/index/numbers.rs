@@ -128,10 +128,12 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
 
+    use crate::json::text_of;
+
     fn encoded(kind: &str, coerces: bool, value: &Value) -> Result<i64> {
         let definition = json!({"type": kind, "coerce": coerces});
         let field = FieldType::parse("n", definition.as_object().unwrap()).unwrap();
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = text_of(value);
         if let Value::Number(number) = value {
             check_range(field.kind, number, &text)?;
         }

@@ -146,7 +146,7 @@ impl<'a> Tokens<'a> {
     pub(crate) fn text(&self) -> String {
         match self.current {
             Token::Name(name) => name.to_owned(),
-            Token::Value(value) => crate::json::text(value),
+            Token::Value(value) => crate::json::text_of(value),
             Token::Object => "{".to_owned(),
             Token::EndObject => "}".to_owned(),
             Token::Array => "[".to_owned(),

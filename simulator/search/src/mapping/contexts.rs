@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::flags::is_on;
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, metres, neighbors};
 
 /// Maximum number of context combinations of one value.
@@ -158,7 +159,7 @@ impl Context {
                 }
             }
             Some(other) => {
-                let name = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+                let name = text_of(other);
                 return Err(SearchError::parse(format!("unknown context type[{name}]")));
             }
         };

@@ -10,6 +10,7 @@ use super::flags::{is_on, is_stored};
 use crate::dates::{DateFormat, Fill};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 
 /// Metadata field with the time of a document.
 pub(crate) const TIMESTAMP: &str = "_timestamp";
@@ -86,11 +87,6 @@ fn malformed(text: &str) -> SearchError {
     )
 }
 
-/// Returns a setting as a string.
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 /// Parses a time to live, a number or a duration, to milliseconds.
 ///
 /// # Errors
@@ -129,11 +125,11 @@ impl TimestampSettings {
                 "doc_values" => self.doc_values = Some(is_on(value)),
                 "index" if *value == "no" => self.indexing = Indexing::No,
                 "index" => self.indexing = Indexing::NotAnalyzed,
-                "path" => self.path = Some(text(value)),
-                "format" => self.format = DateFormat::new(&text(value))?,
+                "path" => self.path = Some(text_of(value)),
+                "format" => self.format = DateFormat::new(&text_of(value))?,
                 "default" if value.is_null() => return Err(malformed("default timestamp can not be set to null")),
                 "default" => {
-                    self.default = text(value);
+                    self.default = text_of(value);
                     has_default = true;
                 }
                 "fielddata" if value.get("format").is_some_and(|format| *format == "doc_values") => {
@@ -218,7 +214,7 @@ impl TimestampSettings {
     /// An invalid date.
     pub(crate) fn in_document(&self, document: &Map<String, Value>) -> Result<Option<i64>> {
         let found = self.path.as_ref().and_then(|path| value_at(document, path));
-        found.map(|found| self.parse(&text(found))).transpose()
+        found.map(|found| self.parse(&text_of(found))).transpose()
     }
 
     /// Returns the time of a document without one.

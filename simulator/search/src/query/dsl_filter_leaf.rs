@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::error::{Result, SearchError};
 use crate::find::extract;
+use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::mapping::{Kind, own_lucene_text, own_terms};
 use crate::query::dsl_leaf::{Limits, read_ids, types_of, values_of};
-use crate::query::dsl_parts::{parsing_error, text_of, with_flags};
+use crate::query::dsl_parts::{parsing_error, with_flags};
 use crate::query::reader::{CACHING, Form, Refused, Setting, Settings, value_of};
 use crate::query::value::{ids_of_types, number_term, pattern, prefix, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};

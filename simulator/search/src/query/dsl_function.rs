@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::json::{self, PART, Token, Tokens, boolean_token, not_numeric, token_of};
 use crate::mapping::{DataUse, Kind, own_lucene_text};
-use crate::query::dsl_parts::{parsing_error, text_of};
+use crate::query::dsl_parts::parsing_error;
 use crate::query::function::Decay;
 use crate::query::reader::{Form, Setting, float_of};
 use crate::query::{

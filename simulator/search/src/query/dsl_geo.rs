@@ -5,9 +5,10 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::json::{PART, boolean_token, double, is_scalar, not_numeric, token_of};
 use crate::mapping::{Field, Kind, geohash_levels, own_lucene_text, truth};
-use crate::query::dsl_parts::{parsing_error, text_of};
+use crate::query::dsl_parts::parsing_error;
 use crate::query::geo::{metres, neighbors, unit_in_metres};
 use crate::query::geo_point::MAX_GEOHASH_LENGTH;
 use crate::query::value::term;

@@ -5,8 +5,9 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::json::token_of;
-use crate::query::dsl_parts::{parsing_error, text_of};
+use crate::query::dsl_parts::parsing_error;
 use crate::query::{Context, InnerHits, InnerRelation, Query, QueryKind};
 
 /// Settings of inner hits that are also settings of a search.

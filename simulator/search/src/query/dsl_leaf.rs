@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use crate::dates::{DateFormat, Fill, TimeZone, parse_math};
 use crate::error::Result;
+use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, text_of, with_boost,
-    with_flags, with_minimum,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, with_boost, with_flags,
+    with_minimum,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};

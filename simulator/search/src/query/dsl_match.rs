@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of, text_of,
-    with_boost, with_minimum,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of, with_boost,
+    with_minimum,
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};

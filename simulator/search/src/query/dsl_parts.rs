@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
-use crate::json::typed_number;
+use crate::json::{self, typed_number};
 use crate::query::{Context, Occur, Query, QueryKind, Rewrite};
 
 /// Returns a `QueryParsingException` with the name of the index.
@@ -19,7 +19,7 @@ pub(super) fn with_boost(query: Query, boost: f32) -> Query {
 
 /// Computes `minimum_should_match` for a number of optional clauses, from `2`, `-1`, `75%`, `-25%` or `2<75%`.
 pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
-    let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
+    let text = json::text_of(wanted);
     let count = i64::try_from(optional).unwrap_or(i64::MAX);
     let simple = |text: &str| -> i64 {
         match text.trim().strip_suffix('%') {
@@ -76,7 +76,7 @@ pub(super) fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Result<Q
 
 /// Checks `minimum_should_match`.
 fn check_minimum(wanted: &Value) -> Result<()> {
-    let text = text_of(wanted);
+    let text = json::text_of(wanted);
     let number = |text: &str| {
         let text = text.trim().trim_end_matches('%');
         text.parse::<i32>().map(|_| ()).map_err(|_| SearchError::number(text))
@@ -115,7 +115,7 @@ pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
 /// # Errors
 /// An unknown method.
 pub(super) fn rewrite_of(method: Option<&Value>) -> Result<Option<Rewrite>> {
-    let Some(text) = method.map(text_of) else {
+    let Some(text) = method.map(json::text_of) else {
         return Ok(None);
     };
     let unknown = || SearchError::illegal(format!("Failed to parse rewrite_method [{text}]"));
@@ -146,7 +146,7 @@ pub(super) fn fuzzy_rewrite_of(method: Option<&Value>) -> Result<Option<Rewrite>
 /// # Errors
 /// An unknown flag.
 pub(super) fn with_flags(pattern: &str, flags: Option<&Value>) -> Result<String> {
-    let Some(flags) = flags.filter(|flags| !flags.is_null()).map(text_of) else {
+    let Some(flags) = flags.filter(|flags| !flags.is_null()).map(json::text_of) else {
         return Ok(pattern.to_owned());
     };
     let mut literal = "&~#@<".to_owned();
@@ -179,11 +179,6 @@ pub(super) fn with_flags(pattern: &str, flags: Option<&Value>) -> Result<String>
         escaped.push(c);
     }
     Ok(escaped)
-}
-
-/// Converts a value to text.
-pub(super) fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Number of edits that a fuzziness allows for a term.

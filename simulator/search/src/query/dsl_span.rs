@@ -3,8 +3,9 @@
 //! Source: the span query parsers of Elasticsearch 1.5.
 
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::json::{Token, Tokens};
-use crate::query::dsl_parts::{parsing_error, text_of};
+use crate::query::dsl_parts::parsing_error;
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings};
 use crate::query::text::term_text;
 use crate::query::value::number_term;

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use crate::dates::TimeZone;
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::query::dsl_match::{field_boosts, fields_of};
-use crate::query::dsl_parts::{parsing_error, rewrite_of, text_of, with_boost, with_minimum};
+use crate::query::dsl_parts::{parsing_error, rewrite_of, with_boost, with_minimum};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::simple::{self, Flags, SimpleSettings};
 use crate::query::text::slop_of;

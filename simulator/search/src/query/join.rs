@@ -5,9 +5,10 @@
 //! Source: the `nested`, `has_child`, `has_parent` and `top_children` parsers of Elasticsearch 1.5.
 
 use crate::error::{Result, SearchError};
+use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::query::dsl_inner_hits::record;
-use crate::query::dsl_parts::{check_nested, parsing_error, text_of};
+use crate::query::dsl_parts::{check_nested, parsing_error};
 use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::{Context, InnerRelation, Query, QueryKind};
 

@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
-use crate::json::{self, Token, Tokens, boolean_token, java_text, not_numeric, number_of, typed_number, unreadable};
+use crate::json::text_of;
+use crate::json::{self, Token, Tokens, java_text, not_numeric, number_of, unreadable};
 use crate::mapping::{self, truth};
-use crate::query::dsl_parts::{parsing_error, text_of};
+use crate::query::dsl_parts::parsing_error;
 use crate::query::{Caching, Context, Query};
 
 /// What a setting is.
@@ -193,7 +194,7 @@ impl Form<'_> {
             (Setting::Whole, Token::Object) => {
                 settings.insert(key, tokens.whole());
             }
-            (Setting::Float, Token::Value(value)) => settings.insert(key, Some(&float(value)?.into())),
+            (Setting::Float, Token::Value(value)) => settings.insert(key, Some(&json::float(value)?.into())),
             (Setting::Int, Token::Value(value)) => settings.insert(key, Some(&json::int(value, json::PART)?.into())),
             (Setting::Flag, Token::Value(value)) => settings.insert(key, Some(&mapping::flag(value)?.into())),
             (Setting::Scalar | Setting::Nullable | Setting::Names, Token::Value(value)) => {
@@ -237,10 +238,10 @@ pub(super) fn flag(tokens: &Tokens<'_>) -> Result<bool> {
 /// Reads the current token as a floating-point number.
 ///
 /// # Errors
-/// Those of [`float`]; null, objects and arrays.
+/// Those of [`json::float`]; null, objects and arrays.
 pub(super) fn float_of(tokens: &Tokens<'_>) -> Result<f32> {
     match tokens.current() {
-        Token::Value(value) => float(value),
+        Token::Value(value) => json::float(value),
         _ => Err(not_numeric(tokens.kind(), json::PART)),
     }
 }
@@ -321,18 +322,6 @@ fn texts(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Value>> {
         context.check_values(texts.len())?;
     }
     Ok(texts)
-}
-
-/// Reads a floating-point number, or the text of one.
-///
-/// # Errors
-/// Other texts, and booleans.
-fn float(value: &Value) -> Result<f32> {
-    match value {
-        Value::Bool(own) => Err(not_numeric(boolean_token(*own), json::PART)),
-        Value::String(text) => typed_number(text.trim()).ok_or_else(|| SearchError::float(text)),
-        other => Ok(number_of(other).unwrap_or_default() as f32),
-    }
 }
 
 impl Settings {

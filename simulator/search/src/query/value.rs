@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::dates::Fill;
 use crate::error::Result;
 use crate::json;
+use crate::json::text_of;
 use crate::mapping::{Field, Kind};
-use crate::query::dsl_parts::text_of;
 use crate::query::text::{bounded, exact, id_pattern_query, matching, term_text};
 use crate::query::{Context, FrequencyQuery, Matcher, NumericRange, Query, QueryField, QueryKind, Rewrite};
 

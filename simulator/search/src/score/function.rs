@@ -9,7 +9,7 @@ use crate::error::{Result, SearchError};
 use crate::index::{Segment, SegmentView, Values};
 use crate::json::java_number;
 use crate::mapping::unsortable;
-use crate::murmur::mixed;
+use crate::murmur::hash_32;
 use crate::query::{Decay, Function, FunctionSettings, GeoPoint, Origin, ScoreFunction};
 use crate::score::Scorer;
 use crate::script::SegmentScript;
@@ -152,20 +152,7 @@ impl SegmentFunction {
 
 /// Returns a number from 0 to 1: 24 bits of the MurmurHash3 of a document's type and id.
 fn random(seed: u32, uid: &str) -> f64 {
-    let scramble = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
-    let mut hash = seed;
-    let (words, rest) = uid.as_bytes().as_chunks::<4>();
-    for word in words {
-        hash = (hash ^ scramble(u32::from_le_bytes(*word)))
-            .rotate_left(13)
-            .wrapping_mul(5)
-            .wrapping_add(0xe654_6b64);
-    }
-    if !rest.is_empty() {
-        let tail = rest.iter().rev().fold(0, |tail, byte| tail << 8 | u32::from(*byte));
-        hash ^= scramble(tail);
-    }
-    let hash = mixed(hash ^ uid.len() as u32);
+    let hash = hash_32(seed, uid.as_bytes());
     f64::from(hash & 0x00ff_ffff) / f64::from(1u32 << 24)
 }
 

@@ -47,7 +47,7 @@ impl Collate {
                 }
                 "query" | "filter" => {
                     collate.is_filter = key == "filter";
-                    collate.template = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    collate.template = json::text_of(value);
                 }
                 "params" => collate.params = value.as_object().cloned().unwrap_or_default(),
                 "prune" => collate.prune = truth(value),

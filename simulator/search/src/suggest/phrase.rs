@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use super::candidates::{Choice, choices};
 use super::collate::Collate;
 use super::language_model::{Model, ModelSettings, Smoothing, Word, smoothing};
+use super::positive;
 use super::term::Settings;
-use super::{float, positive};
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
@@ -118,7 +118,7 @@ impl Phrase {
                 };
                 return Err(SearchError::illegal(format!("suggester[phrase] {what} [{key}]")));
             }
-            let text = || json::text(value);
+            let text = || json::text_of(value);
             match key.as_str() {
                 "field" => field = Some(text()),
                 "analyzer" => phrase.analyzer = Some(text()),
@@ -129,19 +129,19 @@ impl Phrase {
                     _ => return Err(SearchError::illegal("gram_size must be >= 1")),
                 },
                 "real_word_error_likelihood" | "realWordErrorLikelihood" => {
-                    phrase.model.real_word_error_likelihood = f64::from(float(value)?);
+                    phrase.model.real_word_error_likelihood = f64::from(json::float(value)?);
                     if phrase.model.real_word_error_likelihood <= 0.0 {
                         return Err(SearchError::illegal("real_word_error_likelihood must be > 0.0"));
                     }
                 }
                 "confidence" => {
-                    phrase.confidence = float(value)?;
+                    phrase.confidence = json::float(value)?;
                     if phrase.confidence < 0.0 {
                         return Err(SearchError::illegal("confidence must be >= 0.0"));
                     }
                 }
                 "max_errors" | "maxErrors" => {
-                    phrase.max_errors = float(value)?;
+                    phrase.max_errors = json::float(value)?;
                     if phrase.max_errors <= 0.0 {
                         return Err(SearchError::illegal("max_error must be > 0.0"));
                     }

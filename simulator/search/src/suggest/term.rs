@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::{float, positive};
+use super::positive;
 use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::Index;
@@ -104,8 +104,8 @@ impl Settings {
                 let reason = format!("suggester[term]  doesn't support field [{key}]");
                 return Err(SearchError::illegal(reason));
             }
-            let text = || json::text(value);
-            let float = || float(value);
+            let text = || json::text_of(value);
+            let float = || json::float(value);
             let whole = || json::int(value, json::PART).map(|number| usize::try_from(number).unwrap_or(0));
             match key.as_str() {
                 "field" => field = Some(text()),
@@ -204,7 +204,7 @@ impl Settings {
         };
         match self.mode {
             Mode::Always => 0.0,
-            Mode::Missing | Mode::Popular if frequency <= 0.0 => 0.0,
+            _ if frequency <= 0.0 => 0.0,
             Mode::Missing | Mode::Popular => {
                 let scale = (frequency - f64::from(plateau)).log10() * (1.0 / LOG_BASE.log10());
                 (frequency * scale + 1.0).round().max(0.0) as f32
