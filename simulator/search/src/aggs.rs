@@ -18,11 +18,14 @@ mod number_format;
 mod order;
 mod parse;
 mod ranges;
+mod scripted;
 mod settings;
 mod significant;
 mod terms;
+mod thresholds;
 mod values;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -72,6 +75,24 @@ impl Matches {
     fn count_of(&self, shard: usize) -> u64 {
         let sets = self.sets.iter().filter(|set| set.index == shard);
         sets.map(|set| set.docs.len() as u64).sum()
+    }
+
+    /// Returns the documents of a shard.
+    fn of_shard(&self, shard: usize) -> Cow<'_, Matches> {
+        let is_own = |set: &&DocSet| set.index == shard;
+        if self.sets.iter().all(|set| is_own(&set)) {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Matches {
+            sets: self.sets.iter().filter(is_own).cloned().collect(),
+        })
+    }
+
+    /// Returns the documents of a shard, as those of the only one.
+    pub(crate) fn alone(&self, shard: usize) -> Matches {
+        let mut own = self.of_shard(shard).into_owned();
+        own.sets.iter_mut().for_each(|set| set.index = 0);
+        own
     }
 
     /// Returns the documents for which `keep` returns true. `keep` is called with the index of the set and the
@@ -129,8 +150,8 @@ pub(crate) struct Aggregation {
     name: String,
     kind: String,
     settings: Value,
-    /// Script that computes the values, instead of a field.
-    script: Option<Script>,
+    /// Script that computes the values, or that changes those of a field. An index without the field ignores it.
+    script: Option<Result<Script>>,
     /// Request of `top_hits`.
     hits: Option<Arc<SearchRequest>>,
     sub_aggregations: Vec<Aggregation>,
@@ -216,6 +237,7 @@ pub(crate) fn count(wanted: &[Aggregation]) -> usize {
 pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Result<()> {
     for aggregation in wanted {
         check_format(aggregation, context)?;
+        check_script(aggregation, context)?;
         if let Some(hits) = &aggregation.hits {
             check_sort(&hits.sort, context)?;
         }
@@ -243,6 +265,18 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
         check_filters(&aggregation.sub_aggregations, context)?;
     }
     Ok(())
+}
+
+/// Fails for a script that is none, or with unknown variables, unless an index lacks its field.
+fn check_script(aggregation: &Aggregation, context: &Context<'_>) -> Result<()> {
+    let field = aggregation.settings.get("field").and_then(Value::as_str);
+    if field.is_some_and(|field| context.mapping.field_data(field).is_none()) {
+        return Ok(());
+    }
+    match &aggregation.script {
+        Some(script) => script.clone()?.mapped(context.mapping).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// Fails for a format of dates that is none.
@@ -376,6 +410,7 @@ fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Resul
         "geo_bounds" => geo::geo_bounds(scope, aggregation, matches),
         "geo_distance" => ranges::geo_distance(scope, aggregation, matches),
         "children" => join::children(scope, aggregation, matches),
+        "scripted_metric" => scripted::scripted_metric(scope, aggregation, matches),
         "nested" => join::nested(scope, aggregation, matches),
         "reverse_nested" => join::reverse_nested(scope, aggregation, matches),
         _ => metrics::metric(scope, aggregation, matches),

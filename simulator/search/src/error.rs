@@ -27,6 +27,9 @@ pub(crate) fn problems<const N: usize>(checks: [(bool, &str); N]) -> impl Iterat
 
 impl fmt::Display for SearchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.cause.is_none() && self.reason.is_empty() {
+            return formatter.write_str(self.kind);
+        }
         if self.cause.is_none() {
             return write!(formatter, "{}[{}]", self.kind, self.reason);
         }

@@ -75,11 +75,7 @@ pub(crate) fn object_in_hash_order(object: Map<String, Value>) -> Map<String, Va
 
 /// Returns the `size` entries with the highest scores, best first. `replaces_equal`: whether an entry replaces the
 /// lowest of the others if it has the same score.
-pub(crate) fn best<T: Clone>(
-    entries: impl Iterator<Item = (f64, T)>,
-    size: usize,
-    replaces_equal: bool,
-) -> Vec<(f64, T)> {
+pub(crate) fn best<T>(entries: impl Iterator<Item = (f64, T)>, size: usize, replaces_equal: bool) -> Vec<(f64, T)> {
     let mut heap = Heap(Vec::new());
     for entry in entries {
         if heap.0.len() < size {

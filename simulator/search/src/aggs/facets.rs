@@ -219,7 +219,7 @@ impl Values {
     fn input(&self) -> Input<'_> {
         match self {
             Values::Field(field) => Input::Field(field),
-            Values::Script(script) => Input::Script(script),
+            Values::Script(script) => Input::Script(script, crate::mapping::Kind::Double),
         }
     }
 }

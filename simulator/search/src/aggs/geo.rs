@@ -68,7 +68,10 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
         }
     }
     let mut order: Vec<(String, Matches)> = cells.into_iter().collect();
-    order.sort_by(|a, b| b.1.count().cmp(&a.1.count()).then_with(|| b.0.cmp(&a.0)));
+    // Cells are numbers with a sign, which a hash of full length sets.
+    let is_negative = |hash: &str| hash.len() == MAX_GEOHASH_LENGTH && hash >= "h";
+    let by_hash = |a: &str, b: &str| is_negative(a).cmp(&is_negative(b)).then_with(|| b.cmp(a));
+    order.sort_by(|a, b| b.1.count().cmp(&a.1.count()).then_with(|| by_hash(&a.0, &b.0)));
     match number("size", 10_000)? {
         // No limit.
         0 => {}

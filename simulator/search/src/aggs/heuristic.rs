@@ -49,10 +49,31 @@ struct ContingencyTable {
 }
 
 impl Frequencies {
-    fn contingency_table(self, background: Background) -> ContingencyTable {
+    /// Returns the table of documents.
+    ///
+    /// # Errors
+    /// A background that should include the matches, but does not.
+    fn contingency_table(self, background: Background) -> Result<ContingencyTable> {
+        if background.superset {
+            let exceeded = if self.own > self.all {
+                Some("subsetFreq > supersetFreq")
+            } else if self.own_total > self.all_total {
+                Some("subsetSize > supersetSize")
+            } else if self.all - self.own > self.all_total - self.own_total {
+                Some("supersetFreq - subsetFreq > supersetSize - subsetSize")
+            } else {
+                None
+            };
+            if let Some(exceeded) = exceeded {
+                return Err(SearchError::illegal(format!(
+                    "{exceeded}, does your background filter not include all documents in the bucket? If so and it is \
+                     intentional, set \"background_is_superset\": false"
+                )));
+            }
+        }
         let [own, own_total, all, all_total] =
             [self.own, self.own_total, self.all, self.all_total].map(|count| count as f64);
-        if background.superset {
+        Ok(if background.superset {
             ContingencyTable {
                 n00: all_total - all - (own_total - own),
                 n01: own_total - own,
@@ -76,7 +97,7 @@ impl Frequencies {
                 inside: own_total,
                 total: all_total + own_total,
             }
-        }
+        })
     }
 }
 
@@ -124,15 +145,18 @@ impl Heuristic {
     }
 
     /// Returns the score of a term. Only terms with a positive score are significant.
-    pub(super) fn score(self, of: Frequencies) -> f64 {
-        match self {
+    ///
+    /// # Errors
+    /// Frequencies that contradict the settings.
+    pub(super) fn score(self, of: Frequencies) -> Result<f64> {
+        Ok(match self {
             Heuristic::Jlh => jlh(of),
             Heuristic::Percentage if of.all == 0 => 0.0,
             Heuristic::Percentage => of.own as f64 / of.all as f64,
             Heuristic::MutualInformation(background) => {
-                let table = of.contingency_table(background);
+                let table = of.contingency_table(background)?;
                 if !background.negatives && table.is_negative() {
-                    return f64::NEG_INFINITY;
+                    return Ok(f64::NEG_INFINITY);
                 }
                 information(table.n11, table.with_term, table.inside, table.total)
                     + information(table.n01, table.without_term, table.inside, table.total)
@@ -140,28 +164,28 @@ impl Heuristic {
                     + information(table.n00, table.without_term, table.outside, table.total)
             }
             Heuristic::ChiSquare(background) => {
-                let table = of.contingency_table(background);
+                let table = of.contingency_table(background)?;
                 if !background.negatives && table.is_negative() {
-                    return f64::NEG_INFINITY;
+                    return Ok(f64::NEG_INFINITY);
                 }
                 let difference = table.n11 * table.n00 - table.n01 * table.n10;
                 let sums = table.inside * table.with_term * table.without_term * table.outside;
                 table.total * difference.powi(2) / sums
             }
             Heuristic::Distance(background) => {
-                let table = of.contingency_table(background);
+                let table = of.contingency_table(background)?;
                 if table.n11 == 0.0 {
-                    return 0.0;
+                    return Ok(0.0);
                 }
                 let (term, inside) = (table.with_term, table.inside);
                 if term == inside && term == table.n11 {
-                    return 1.0;
+                    return Ok(1.0);
                 }
                 let distance =
                     (term.ln().max(inside.ln()) - table.n11.ln()) / (table.total.ln() - term.ln().min(inside.ln()));
                 (-distance).exp()
             }
-        }
+        })
     }
 }
 
@@ -208,14 +232,14 @@ mod tests {
     #[case(json!({"gnd": {}}), 0.728)]
     #[case(json!({"mutual_information": {}}), 0.214_2)]
     fn heuristics_score_a_term_by_its_frequencies(#[case] settings: Value, #[case] expected: f64) {
-        let score = Heuristic::parse(&settings).unwrap().score(OF);
+        let score = Heuristic::parse(&settings).unwrap().score(OF).unwrap();
         assert!((score - expected).abs() < 1e-3, "{score}");
     }
 
     #[test]
     fn rarer_terms_score_only_with_include_negatives() {
         let rare = Frequencies { own: 0, ..OF };
-        let score = |settings: Value| Heuristic::parse(&settings).unwrap().score(rare);
+        let score = |settings: Value| Heuristic::parse(&settings).unwrap().score(rare).unwrap();
         assert_eq!(score(json!({"chi_square": {}})), f64::NEG_INFINITY);
         assert!(score(json!({"chi_square": {"include_negatives": true}})) > 0.0);
         assert!(Heuristic::parse(&json!({"gnd": {"include_negatives": true}})).is_err());

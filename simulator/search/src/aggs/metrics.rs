@@ -246,7 +246,12 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
         .map(|hit| render(scope.cluster, request, scope.searched, hit, false))
         .collect::<Result<Vec<_>>>()?;
     let max_score = if request.sort.is_empty() || request.track_scores {
-        best.map_or(Value::Null, crate::score::score_json)
+        match best {
+            None => Value::Null,
+            Some(best) if best > 0.0 => crate::score::score_json(best),
+            // The shards are brought together from Java's `Float.MIN_VALUE` on.
+            Some(_) => json!(1.4e-45),
+        }
     } else {
         Value::Null
     };

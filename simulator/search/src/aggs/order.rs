@@ -172,9 +172,10 @@ impl Path {
         }
     }
 
-    /// Returns the value of the target aggregation in a bucket.
-    fn value(&self, bucket: Option<&Value>, target: &Aggregation) -> f64 {
-        let found = self.names.iter().fold(bucket, |at, name| at?.get(name));
+    /// Returns the value of the target aggregation in the results of a bucket.
+    fn value(&self, results: &Map<String, Value>, target: &Aggregation) -> f64 {
+        let first = self.names.first().and_then(|name| results.get(name));
+        let found = self.names.iter().skip(1).fold(first, |at, name| at?.get(name));
         let key = self.key.as_deref();
         let number = match sortable(&target.kind) {
             Sortable::SingleBucket => found.and_then(|found| found.get("doc_count")),
@@ -243,13 +244,18 @@ impl Order {
         }
     }
 
-    /// Returns the sort value of a bucket, if it is sorted by a sub-aggregation.
-    pub(super) fn value(&self, bucket: Option<&Value>, aggregations: &[Aggregation]) -> Option<f64> {
+    /// Returns whether buckets are sorted by a sub-aggregation of this name, or by one in it.
+    pub(super) fn is_by(&self, name: &str) -> bool {
+        matches!(&self.by, By::SubAggregation(path) if path.names.first().is_some_and(|first| first == name))
+    }
+
+    /// Returns the sort value of a bucket with these results, if it is sorted by a sub-aggregation.
+    pub(super) fn value(&self, results: &Map<String, Value>, aggregations: &[Aggregation]) -> Option<f64> {
         let By::SubAggregation(path) = &self.by else {
             return None;
         };
         let target = path.target(aggregations).ok().flatten();
-        Some(target.map_or(f64::NAN, |target| path.value(bucket, target)))
+        Some(target.map_or(f64::NAN, |target| path.value(results, target)))
     }
 }
 

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::ranges::{check_distances, check_masks};
-use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, settings, terms};
+use crate::aggs::thresholds::Thresholds;
+use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, scripted, settings, terms};
 use crate::error::{Result, SearchError};
 use crate::find::SearchRequest;
 use crate::json::{PART, boolean_token, double, int, java_number, not_numeric, token_of};
@@ -28,11 +29,14 @@ pub(crate) fn parse(wanted: &Value, limits: &Limits) -> Result<Vec<Aggregation>>
 /// Settings that say where the values of an aggregation come from, and how they are shown.
 const SOURCE: [&str; 6] = ["field", "script", "lang", "params", "format", "value_type"];
 
+/// Settings one of which an aggregation of values has.
+const VALUES: [&str; 6] = ["field", "script", "script_id", "id", "script_file", "file"];
+
 /// Gives aggregations of values without a source that of the closest aggregation above them that has one.
 ///
 /// # Errors
 /// None above has one.
-fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Option<Script>)>) -> Result<()> {
+fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Option<Result<Script>>)>) -> Result<()> {
     for aggregation in aggregations {
         let (name, kind) = (&aggregation.name, aggregation.kind.as_str());
         if settings::has_no_values(kind) {
@@ -71,7 +75,9 @@ fn count_levels(aggregations: &mut [Aggregation], above: u32) {
 
 /// Returns whether an aggregation names a field or a script.
 fn has_source(settings: &Value) -> bool {
-    settings.get("field").is_some_and(Value::is_string) || settings.get("script").is_some_and(Value::is_string)
+    VALUES
+        .iter()
+        .any(|key| settings.get(*key).is_some_and(Value::is_string))
 }
 
 /// Parses the request of `top_hits`. An error that is none of Elasticsearch's own is the cause of one.
@@ -154,12 +160,11 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
                     format!("Aggregator [{name}] of type [{kind}] cannot accept sub-aggregations"),
                 ));
             }
-            let script = settings.get("script").is_some_and(Value::is_string);
-            let script = script.then(|| Script::parse(settings)).transpose();
             let hits = (kind == "top_hits").then(|| top_hits(settings, limits)).transpose()?;
             let mut aggregation = Aggregation {
                 hits: hits.map(Arc::new),
-                script: script.map_err(|error| refuse(format!("Parse Failure [{error}]")))?,
+                // A grid ignores its script.
+                script: Script::parse(settings).transpose().filter(|_| kind != "geohash_grid"),
                 name: name.clone(),
                 kind: kind.clone(),
                 settings: settings.clone(),
@@ -196,6 +201,9 @@ fn is_leaf(kind: &str) -> bool {
 
 /// Validates the kind and the settings of an aggregation.
 fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
+    if kind == "scripted_metric" {
+        return scripted::check(name, settings);
+    }
     settings::check(name, kind, settings)?;
     if settings::has_no_values(kind) {
         return required(name, kind, settings);
@@ -246,7 +254,7 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
                 });
             }
             IncludeExclude::parse(settings)?;
-            terms::check_counts(400, settings)?;
+            Thresholds::check(400, settings)?;
             heuristic::Heuristic::parse(settings).map(drop)?;
         }
         _ => {}

@@ -13,7 +13,16 @@ use crate::json::{self, token_of};
 type Keys = &'static [(&'static str, &'static [&'static str])];
 
 /// Strings that say where values come from, if scripts can make them.
-const SCRIPT: [&str; 6] = ["script", "script_file", "script_id", "lang", "value_type", "valueType"];
+const SCRIPT: [&str; 8] = [
+    "script",
+    "script_file",
+    "file",
+    "script_id",
+    "id",
+    "lang",
+    "value_type",
+    "valueType",
+];
 
 /// What the parser of a kind takes.
 struct Settings {
@@ -270,7 +279,7 @@ const VALUE_TYPES: [&str; 9] = [
 pub(super) fn has_no_values(kind: &str) -> bool {
     matches!(
         kind,
-        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children"
+        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children" | "scripted_metric"
     )
 }
 
@@ -283,8 +292,19 @@ fn check_rest<'a>(name: &str, mut rest: impl Iterator<Item = (&'a String, &'a Va
 }
 
 /// Checks the type of the values. Kinds with values of any type ignore an unknown one.
-fn check_value_type(kind: &str, key: &str, value: &Value) -> Result<()> {
+fn check_value_type(name: &str, kind: &str, key: &str, value: &Value) -> Result<()> {
     let is_any = matches!(kind, "terms" | "value_count" | "cardinality");
+    if matches!(key, "value_type" | "valueType") && !is_any && value == "string" {
+        let of = match kind {
+            "date_histogram" | "date_range" => "date",
+            "ip_range" => "ip",
+            _ => "numeric",
+        };
+        return Err(refuse(format!(
+            "{kind} aggregation [{name}] was configured with an incompatible value type [string]. [{kind}] aggregation \
+             can only work on value of type [{of}]"
+        )));
+    }
     let known = value.as_str().is_none_or(|value| VALUE_TYPES.contains(&value));
     if matches!(key, "value_type" | "valueType") && !is_any && !known {
         return Err(SearchError::new(400, "NullPointerException", "null"));
@@ -350,7 +370,7 @@ pub(super) fn check(name: &str, kind: &str, wanted: &Value) -> Result<()> {
     for (key, value) in entries {
         let (key, token) = (key.as_str(), token_of(value));
         if settings.lenient || settings.is_source(key, token) {
-            check_value_type(kind, key, value)?;
+            check_value_type(name, kind, key, value)?;
             continue;
         }
         let place = settings.place;

@@ -9,32 +9,36 @@ use serde_json::{Value, json};
 use crate::aggs::buckets::{every_doc, filtered, live_docs};
 use crate::aggs::heuristic::{Frequencies, Heuristic};
 use crate::aggs::include_exclude::IncludeExclude;
-use crate::aggs::terms::{Key, check_hint, count, grouped, head, suggested_shard_size, text};
+use crate::aggs::terms::{Key, add_unmatched, check_hint, count, grouped, head, text};
+use crate::aggs::thresholds::Thresholds;
 use crate::aggs::values::{Input, ValueFormatter, formatter, input_of, is_unmapped, kinds};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::{Result, SearchError};
-use crate::json;
 use crate::mapping::Kind;
 use crate::ties::{best, in_hash_order};
+
+/// A term that shards return.
+#[derive(Default)]
+struct Found {
+    /// Number of matches with the term.
+    own: u64,
+    /// Number of documents of the background with the term.
+    all: u64,
+    /// The shards that returned it.
+    shards: Vec<usize>,
+}
 
 /// Computes `significant_terms`.
 pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = input_of(aggregation)?;
-    let number = |keys: [&str; 2], default: u64| {
-        keys.iter()
-            .find_map(|key| settings.get(*key))
-            .and_then(|value| u64::try_from(json::int(value, json::BODY).ok()?).ok())
-            .unwrap_or(default)
-    };
-    let size = match number(["size", "size"], 10) {
-        0 => usize::MAX,
-        size => usize::try_from(size).unwrap_or(usize::MAX),
-    };
-    let min_doc_count = number(["min_doc_count", "minDocCount"], 3);
-    let include_exclude = IncludeExclude::parse(settings)?;
+    let thresholds = Thresholds::parse(settings, 3);
+    let mut include_exclude = IncludeExclude::parse(settings)?;
     if is_unmapped(scope, field) {
         return Ok(json!({"buckets": []}));
+    }
+    if kinds(scope, field).any(Kind::is_numeric) {
+        include_exclude.read_numbers()?;
     }
     const HINTS: [&str; 3] = ["map", "global_ordinals", "global_ordinals_hash"];
     check_hint(
@@ -60,12 +64,13 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     };
     let heuristic = Heuristic::parse(settings)?;
     let shards = scope.searched.len();
-    let shard_size = match number(["shard_size", "shardSize"], 0) {
-        0 => suggested_shard_size(size, shards).saturating_mul(2),
-        size => usize::try_from(size).unwrap_or(usize::MAX),
-    };
-    let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"], 0);
-    let mut found: IndexMap<Key, (u64, u64)> = IndexMap::new();
+    let shard_size = thresholds.significant_shard_size(shards);
+    // With a count of 0, terms without matches are scored, unless they are looked up by those that have some.
+    let hint = settings.get("execution_hint").or_else(|| settings.get("executionHint"));
+    let is_hashed = hint.is_some_and(|hint| hint != "global_ordinals");
+    let has_unmatched = thresholds.min_doc_count == 0 && !scope.in_bucket && !is_hashed;
+    let has_unmatched = has_unmatched && !kinds(scope, field).any(Kind::is_numeric);
+    let mut found: IndexMap<Key, Found> = IndexMap::new();
     for shard in 0..shards {
         let counted = |matches: &Matches| -> Result<IndexMap<Key, u64>> {
             let mut counts = IndexMap::new();
@@ -79,8 +84,14 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         } else {
             IndexMap::new()
         };
-        let mut own: Vec<(Key, u64)> = counted(matches)?.into_iter().collect();
-        own.retain(|(key, count)| *count >= shard_min_doc_count && include_exclude.accepts(&text(key, &formatter)));
+        let mut own = counted(matches)?;
+        if has_unmatched {
+            add_unmatched(scope, shard, field, &mut own)?;
+        }
+        let mut own: Vec<(Key, u64)> = own.into_iter().collect();
+        own.retain(|(key, count)| {
+            *count >= thresholds.shard_min_doc_count && include_exclude.accepts(&text(key, &formatter))
+        });
         // Strings are scored in their order, numbers in the order in which the documents have them.
         own.sort_by(|(a, _), (b, _)| match (a, b) {
             (Key::Number(..), Key::Number(..)) => Ordering::Equal,
@@ -96,11 +107,14 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
                 all,
                 all_total,
             };
-            (heuristic.score(frequencies), (key, own, all))
+            Ok((heuristic.score(frequencies)?, (key, own, all)))
         });
-        for (_, (key, own, all)) in best(scored, shard_size.max(size), true) {
-            let (count, known) = found.entry(key).or_default();
-            (*count, *known) = (*count + own, *known + all);
+        let scored = scored.collect::<Result<Vec<_>>>()?;
+        for (_, (key, own, all)) in best(scored.into_iter(), shard_size, true) {
+            let term = found.entry(key).or_default();
+            term.own += own;
+            term.all += all;
+            term.shards.push(shard);
         }
     }
     let (own_total, all_total) = (
@@ -111,32 +125,38 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
             .sum(),
     );
     let found = in_hash_order(found.into_iter().collect(), |(key, _)| text(key, &ValueFormatter::Raw));
-    let size = size.min(found.len());
-    let scored = found.into_iter().map(|(key, (own, all))| {
+    let size = thresholds.size.min(found.len());
+    let scored = found.into_iter().map(|(key, term)| {
         let frequencies = Frequencies {
-            own,
+            own: term.own,
             own_total,
-            all,
+            all: term.all,
             all_total,
         };
-        (heuristic.score(frequencies), (key, own, all))
+        Ok((heuristic.score(frequencies)?, (key, term)))
     });
-    let scored = scored.filter(|(score, (_, own, _))| *score > 0.0 && *own >= min_doc_count);
-    let buckets = best(scored, size, true);
+    let mut scored = scored.collect::<Result<Vec<_>>>()?;
+    scored.retain(|(score, (_, term))| *score > 0.0 && term.own >= thresholds.min_doc_count);
+    let buckets = best(scored.into_iter(), size, true);
     scope.spend(buckets.len())?;
-    let groups = grouped(scope, matches, field, buckets.iter().map(|(_, (key, ..))| key))?;
+    let mut groups = grouped(scope, matches, field, buckets.iter().map(|(_, (key, _))| key))?;
+    for (_, (key, term)) in &buckets {
+        if let Some(group) = groups.get_mut(key) {
+            group.sets.retain(|set| term.shards.contains(&set.index));
+        }
+    }
     let nothing = Matches::default();
     let buckets = buckets
         .iter()
-        .map(|(score, (key, count, known))| {
+        .map(|(score, (key, term))| {
             let mut head = head(key, &formatter);
             if let Some(number) = head.get("key").filter(|key| key.is_number()) {
                 let text = number.to_string();
                 head.entry("key_as_string").or_insert_with(|| json!(text));
             }
-            head.insert("doc_count".to_owned(), json!(count));
+            head.insert("doc_count".to_owned(), json!(term.own));
             head.insert("score".to_owned(), json!(score));
-            head.insert("bg_count".to_owned(), json!(known));
+            head.insert("bg_count".to_owned(), json!(term.all));
             head.extend(all(
                 scope,
                 &aggregation.sub_aggregations,

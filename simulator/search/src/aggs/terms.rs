@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 
 use crate::aggs::include_exclude::IncludeExclude;
 use crate::aggs::order::{By, Order, compare_values, orders};
-use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of, numeric_mismatch, plain};
-use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket};
+use crate::aggs::thresholds::Thresholds;
+use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of, kinds, numeric_mismatch, plain};
+use crate::aggs::{Aggregation, DocSet, Matches, Scope, all, bucket};
 use crate::error::{Result, SearchError};
 use crate::json;
-use crate::mapping::{truth, unsortable};
+use crate::mapping::{Kind, truth, unsortable};
 
 /// A term: a string, or an encoded number and whether it is floating-point.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,7 +25,7 @@ pub(super) enum Key {
 /// Validates the settings that are independent of the mapping.
 pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
     orders(name, settings)?;
-    check_counts(500, settings)?;
+    Thresholds::check(500, settings)?;
     let mode = ["collect_mode", "collectMode"]
         .iter()
         .find_map(|key| settings.get(*key));
@@ -32,27 +33,6 @@ pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
         None | Some("depth_first" | "breadth_first") => Ok(()),
         Some(mode) => Err(SearchError::parse(format!("No collect_mode found for value [{mode}]"))),
     }
-}
-
-/// Checks the numbers of documents and terms. `status` is that of the error.
-///
-/// # Errors
-/// A number below 0.
-pub(super) fn check_counts(status: u16, settings: &Value) -> Result<()> {
-    let below_zero = |keys: [&str; 2]| {
-        let value = keys.iter().find_map(|key| settings.get(*key));
-        value
-            .and_then(|value| json::int(value, json::BODY).ok())
-            .is_some_and(|value| value < 0)
-    };
-    if below_zero(["size", "size"]) || below_zero(["min_doc_count", "minDocCount"]) {
-        return Err(SearchError::new(
-            status,
-            "ElasticsearchException",
-            "parameters [requiredSize] and [minDocCount] must be >=0 in terms aggregation.",
-        ));
-    }
-    Ok(())
 }
 
 /// Fails if the aggregation of texts has an execution hint that is none of `known`, those of the Java class `factory`.
@@ -75,12 +55,14 @@ pub(super) fn check_hint(
     }
 }
 
-/// A term with its count, the error bound of the count, and its bucket if it is sorted by a sub-aggregation.
+/// A term with its count.
 struct Candidate {
     key: Key,
     count: u64,
+    /// Sum of the errors of the shards that returned the term.
     error: u64,
-    bucket: Option<Value>,
+    /// The shards that returned the term.
+    shards: Vec<usize>,
     /// Values of sub-aggregations to sort by: one per criterion, `None` for other criteria.
     values: Vec<Option<f64>>,
 }
@@ -104,33 +86,10 @@ fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
     a.key.cmp(&b.key)
 }
 
-/// Returns the default `shard_size`.
-pub(super) fn suggested_shard_size(size: usize, shards: usize) -> usize {
-    if shards <= 1 {
-        size
-    } else {
-        size.saturating_mul(shards.min(10)).max(10)
-    }
-}
-
 /// Computes `terms`: one bucket per term. Default order: descending by document count.
 pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let settings = &aggregation.settings;
     let field = input_of(aggregation)?;
-    let number = |keys: [&str; 2]| {
-        keys.iter()
-            .find_map(|key| settings.get(*key))
-            .and_then(|value| u64::try_from(json::int(value, json::BODY).ok()?).ok())
-    };
-    let all = |size: u64| match usize::try_from(size).unwrap_or(usize::MAX) {
-        0 => usize::MAX,
-        size => size,
-    };
-    let size = all(number(["size", "size"]).unwrap_or(10));
-    let min_doc_count = number(["min_doc_count", "minDocCount"]).unwrap_or(1);
-    let shard_min_doc_count = number(["shard_min_doc_count", "shardMinDocCount"]).unwrap_or(0);
-    let mut include_exclude = IncludeExclude::parse(settings)?;
-    let orders = orders(&aggregation.name, settings)?;
+    let orders = orders(&aggregation.name, &aggregation.settings)?;
     const HINTS: [&str; 4] = [
         "map",
         "global_ordinals",
@@ -141,149 +100,178 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     orders
         .iter()
         .try_for_each(|order| order.check(&aggregation.sub_aggregations))?;
-    let formatter = formatter(scope, aggregation)?;
-    let shards = scope.searched.len();
-    let by_count = matches!(
-        orders.as_slice(),
-        [Order {
-            by: By::Count,
-            descending: true
-        }]
-    );
-    let by_term = matches!(orders.as_slice(), [Order { by: By::Term, .. }]);
-    // Terms in their own order need no others to be counted rightly.
-    let default_size = || {
-        if by_term {
-            size
-        } else {
-            suggested_shard_size(size, shards)
-        }
+    let of_order = |own: &&Aggregation| orders.iter().any(|order| order.is_by(&own.name));
+    let terms = Terms {
+        scope,
+        matches,
+        field,
+        thresholds: Thresholds::parse(&aggregation.settings, 1),
+        formatter: formatter(scope, aggregation)?,
+        sorted_by: aggregation.sub_aggregations.iter().filter(of_order).cloned().collect(),
+        orders,
     };
-    let shard_size = number(["shard_size", "shardSize"])
-        .map_or_else(default_size, all)
-        .max(size);
-    let mut merged: HashMap<Key, (u64, u64)> = HashMap::new();
-    let (mut other, mut error, mut unbounded) = (0u64, 0u64, false);
-    for shard in 0..shards {
-        let mut counts: IndexMap<Key, u64> = IndexMap::new();
-        for set in matches.sets.iter().filter(|set| set.index == shard) {
-            count(scope, set, field, &mut counts)?;
-        }
-        if min_doc_count == 0 && scope.collects(matches, shard) {
-            add_unmatched(scope, shard, field, &mut counts)?;
-        }
-        if counts.keys().any(|key| matches!(key, Key::Number(..))) {
+    terms.compute(aggregation)
+}
+
+/// A `terms` aggregation.
+struct Terms<'a> {
+    scope: &'a Scope<'a>,
+    matches: &'a Matches,
+    field: Input<'a>,
+    orders: Vec<Order>,
+    thresholds: Thresholds,
+    formatter: ValueFormatter,
+    /// The sub-aggregations that buckets are sorted by.
+    sorted_by: Vec<Aggregation>,
+}
+
+impl Terms<'_> {
+    fn compute(&self, aggregation: &Aggregation) -> Result<Value> {
+        let (scope, settings) = (self.scope, &aggregation.settings);
+        let mut include_exclude = IncludeExclude::parse(settings)?;
+        if kinds(scope, self.field).any(Kind::is_numeric) {
             include_exclude.read_numbers()?;
         }
-        counts.retain(|key, _| include_exclude.accepts(&text(key, &formatter)));
-        let mut own: Vec<Candidate> = counts
-            .into_iter()
-            .map(|(key, count)| Candidate {
-                key,
-                count,
-                error: 0,
-                bucket: None,
-                values: vec![],
-            })
-            .collect();
-        own.retain(|candidate| {
-            let is_kept = candidate.count >= shard_min_doc_count;
-            other += if is_kept { 0 } else { candidate.count };
-            is_kept
-        });
-        let full = own.len() >= shard_size;
-        let ordered = orders.iter().all(|order| !matches!(order.by, By::SubAggregation(..)));
-        let mut own_error = 0;
-        if ordered && full {
-            own.sort_by(|a, b| compare(&orders, a, b));
-            let rest = own.split_off(shard_size.min(own.len()));
-            other += rest.iter().map(|candidate| candidate.count).sum::<u64>();
-        }
-        if full && !by_term {
-            if by_count {
+        let shards = scope.searched.len();
+        let by_count = matches!(
+            self.orders.as_slice(),
+            [Order {
+                by: By::Count,
+                descending: true
+            }]
+        );
+        let by_term = matches!(self.orders.as_slice(), [Order { by: By::Term, .. }]);
+        // Terms in their own order need no others to be counted rightly.
+        let suggested = (!by_term).then(|| self.thresholds.suggested_shard_size(shards));
+        let shard_size = self.thresholds.shard_size(suggested);
+        let mut merged: IndexMap<Key, Candidate> = IndexMap::new();
+        let (mut other, mut error, mut unbounded) = (0, 0, false);
+        for shard in 0..shards {
+            let (own, rest) = self.of_shard(shard, &include_exclude, shard_size)?;
+            other += rest;
+            let mut own_error = 0;
+            if own.len() >= shard_size && by_count {
                 own_error = own.last().map_or(0, |candidate| candidate.count);
-            } else {
+            } else if own.len() >= shard_size && !by_term {
                 unbounded = true;
             }
+            error += own_error;
+            for candidate in own {
+                let entry = merged.entry(candidate.key.clone());
+                let known = entry.or_insert_with(|| Candidate { count: 0, ..candidate });
+                known.count += candidate.count;
+                known.error += own_error;
+                known.shards.push(shard);
+            }
         }
-        error += own_error;
-        for candidate in own {
-            let (count, known) = merged.entry(candidate.key).or_default();
-            *count += candidate.count;
-            // The error of the shards that returned the term, subtracted below: a shard that returns it adds no
-            // error.
-            *known += own_error;
+        let is_kept = |candidate: &Candidate| candidate.count >= self.thresholds.min_doc_count;
+        let mut candidates: Vec<Candidate> = merged.into_values().filter(is_kept).collect();
+        if shards > 1 {
+            self.evaluate(self.matches, &mut candidates)?;
         }
-    }
-    let single = shards <= 1;
-    let total_error = error;
-    let mut buckets: Vec<Candidate> = merged
-        .into_iter()
-        .filter(|(_, (count, _))| *count >= min_doc_count)
-        .map(|(key, (count, known))| Candidate {
-            key,
-            count,
-            error: if single { 0 } else { total_error - known },
-            bucket: None,
-            values: vec![],
-        })
-        .collect();
-    let nothing = Matches::default();
-    if orders.iter().any(|order| matches!(order.by, By::SubAggregation(..))) {
-        // The sort needs the sub-aggregations of all buckets.
-        scope.spend(buckets.len())?;
-        let groups = grouped(scope, matches, field, buckets.iter().map(|candidate| &candidate.key))?;
-        for candidate in &mut buckets {
+        let (candidates, rest) = self.first(candidates, self.thresholds.size);
+        let shows_error = ["show_term_doc_count_error", "showTermDocCountError"]
+            .iter()
+            .find_map(|key| settings.get(*key))
+            .is_some_and(truth);
+        // Of shards without documents in this bucket, there are no results.
+        let results = (0..shards).filter(|shard| scope.collects(self.matches, *shard)).count();
+        let term_error = |candidate: &Candidate| match (unbounded, results) {
+            (true, _) => json!(-1),
+            (false, 0 | 1) => json!(0),
+            (false, _) => json!(error - candidate.error),
+        };
+        scope.spend(candidates.len())?;
+        let below = &aggregation.sub_aggregations;
+        let groups = if below.is_empty() {
+            HashMap::new()
+        } else {
+            self.groups(self.matches, &candidates)?
+        };
+        let nothing = Matches::default();
+        let buckets = candidates.iter().map(|candidate| {
             let group = groups.get(&candidate.key).unwrap_or(&nothing);
-            let below = &aggregation.sub_aggregations;
-            let bucket = bucket(scope, below, head(&candidate.key, &formatter), group)?;
-            candidate.values = orders.iter().map(|order| order.value(Some(&bucket), below)).collect();
-            candidate.bucket = Some(bucket);
-        }
-    }
-    buckets.sort_by(|a, b| compare(&orders, a, b));
-    let rest = buckets.split_off(size.min(buckets.len()));
-    other += rest.iter().map(|candidate| candidate.count).sum::<u64>();
-    scope.spend(buckets.len())?;
-    let shows_error = ["show_term_doc_count_error", "showTermDocCountError"]
-        .iter()
-        .find_map(|key| settings.get(*key))
-        .is_some_and(truth);
-    let plain = aggregation.sub_aggregations.is_empty();
-    let wanted = buckets.iter().filter(|candidate| candidate.bucket.is_none() && !plain);
-    let groups = grouped(scope, matches, field, wanted.map(|candidate| &candidate.key))?;
-    let buckets = buckets
-        .into_iter()
-        .map(|candidate| {
-            let mut body = match candidate.bucket {
-                Some(bucket) => bucket,
-                None if plain => {
-                    let mut head = head(&candidate.key, &formatter);
-                    head.insert("doc_count".to_owned(), json!(candidate.count));
-                    Value::Object(head)
-                }
-                None => bucket(
-                    scope,
-                    &aggregation.sub_aggregations,
-                    head(&candidate.key, &formatter),
-                    groups.get(&candidate.key).unwrap_or(&nothing),
-                )?,
-            };
+            let mut body = bucket(scope, below, head(&candidate.key, &self.formatter), group)?;
+            body["doc_count"] = json!(candidate.count);
             if shows_error {
-                body["doc_count_error_upper_bound"] = match unbounded {
-                    true => json!(-1),
-                    false => json!(candidate.error),
-                };
+                body["doc_count_error_upper_bound"] = term_error(candidate);
             }
             Ok(body)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let bound = match (unbounded, single) {
-        (true, _) => json!(-1),
-        (false, true) => json!(0),
-        (false, false) => json!(error),
-    };
-    Ok(json!({"doc_count_error_upper_bound": bound, "sum_other_doc_count": other, "buckets": buckets}))
+        });
+        let buckets = buckets.collect::<Result<Vec<_>>>()?;
+        let bound = match (unbounded, results) {
+            (true, _) => json!(-1),
+            (false, 0 | 1) => json!(0),
+            (false, _) => json!(error),
+        };
+        Ok(json!({"doc_count_error_upper_bound": bound, "sum_other_doc_count": other + rest, "buckets": buckets}))
+    }
+
+    /// Returns the terms that a shard returns, best first, and the sum of the counts of the others.
+    fn of_shard(&self, shard: usize, wanted: &IncludeExclude, size: usize) -> Result<(Vec<Candidate>, u64)> {
+        let matches = self.matches.of_shard(shard);
+        let mut counts: IndexMap<Key, u64> = IndexMap::new();
+        for set in &matches.sets {
+            count(self.scope, set, self.field, &mut counts)?;
+        }
+        if self.thresholds.min_doc_count == 0 && self.scope.collects(&matches, shard) {
+            add_unmatched(self.scope, shard, self.field, &mut counts)?;
+        }
+        counts.retain(|key, _| wanted.accepts(&text(key, &self.formatter)));
+        let is_kept = |count: u64| count >= self.thresholds.shard_min_doc_count;
+        let rare: u64 = counts.values().filter(|count| !is_kept(**count)).sum();
+        counts.retain(|_, count| is_kept(*count));
+        let candidates = counts.into_iter().map(|(key, count)| Candidate {
+            key,
+            count,
+            error: 0,
+            shards: vec![],
+            values: vec![],
+        });
+        let mut candidates: Vec<Candidate> = candidates.collect();
+        self.evaluate(&matches, &mut candidates)?;
+        let (candidates, rest) = self.first(candidates, size);
+        Ok((candidates, rare + rest))
+    }
+
+    /// Returns the first candidates by the orders, and the sum of the counts of the others.
+    fn first(&self, mut candidates: Vec<Candidate>, size: usize) -> (Vec<Candidate>, u64) {
+        let sum = |candidates: &[Candidate]| -> u64 { candidates.iter().map(|candidate| candidate.count).sum() };
+        let total = sum(&candidates);
+        candidates.sort_by(|a, b| compare(&self.orders, a, b));
+        candidates.truncate(size);
+        let rest = total - sum(&candidates);
+        (candidates, rest)
+    }
+
+    /// Computes the values of the sub-aggregations that candidates are sorted by.
+    fn evaluate(&self, matches: &Matches, candidates: &mut [Candidate]) -> Result<()> {
+        if self.sorted_by.is_empty() {
+            return Ok(());
+        }
+        self.scope.spend(candidates.len())?;
+        let groups = self.groups(matches, candidates)?;
+        let nothing = Matches::default();
+        for candidate in candidates {
+            let group = groups.get(&candidate.key).unwrap_or(&nothing);
+            let found = all(&self.scope.in_bucket(), &self.sorted_by, group)?;
+            let values = self.orders.iter().map(|order| order.value(&found, &self.sorted_by));
+            candidate.values = values.collect();
+        }
+        Ok(())
+    }
+
+    /// Returns the documents of each candidate, in the shards that returned it.
+    fn groups(&self, matches: &Matches, candidates: &[Candidate]) -> Result<HashMap<Key, Matches>> {
+        let keys = candidates.iter().map(|candidate| &candidate.key);
+        let mut groups = grouped(self.scope, matches, self.field, keys)?;
+        for candidate in candidates.iter().filter(|candidate| !candidate.shards.is_empty()) {
+            if let Some(group) = groups.get_mut(&candidate.key) {
+                group.sets.retain(|set| candidate.shards.contains(&set.index));
+            }
+        }
+        Ok(groups)
+    }
 }
 
 /// Returns a term as `include`, `exclude` and ties compare it.
@@ -322,7 +310,12 @@ pub(super) fn head(key: &Key, formatter: &ValueFormatter) -> Map<String, Value> 
 }
 
 /// Adds the terms of a shard that no match has, with a count of 0.
-fn add_unmatched(scope: &Scope<'_>, shard: usize, field: Input<'_>, counts: &mut IndexMap<Key, u64>) -> Result<()> {
+pub(super) fn add_unmatched(
+    scope: &Scope<'_>,
+    shard: usize,
+    field: Input<'_>,
+    counts: &mut IndexMap<Key, u64>,
+) -> Result<()> {
     let Some(searched) = scope.searched.get(shard) else {
         return Ok(());
     };

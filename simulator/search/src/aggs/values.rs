@@ -1,5 +1,6 @@
 //! Values of a field in a segment, whatever its type.
 
+use std::iter;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -7,10 +8,10 @@ use serde_json::{Value, json};
 use crate::aggs::number_format::NumberFormat;
 use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::Searched;
-use crate::index::{Ordinals, Values};
-use crate::json::floating;
+use crate::index::{Ordinals, SegmentView, Values};
+use crate::json::{floating, java_number};
 use crate::mapping::{FieldData, Kind, own_terms, sortable, unsortable};
 use crate::script::Script;
 
@@ -39,15 +40,42 @@ pub(super) enum ValueFormatter {
 #[derive(Clone, Copy)]
 pub(super) enum Input<'a> {
     Field(&'a str),
-    Script(&'a Script),
+    /// A script that computes values of a kind.
+    Script(&'a Script, Kind),
+    /// A script that changes the numbers of a field.
+    Changed(&'a str, &'a Script),
+    /// A script that cannot change the values of a field, because they are texts.
+    Unchanged(&'a str),
 }
 
 /// Returns the field or the script of an aggregation.
 pub(super) fn input_of(aggregation: &Aggregation) -> Result<Input<'_>> {
-    match &aggregation.script {
-        Some(script) => Ok(Input::Script(script)),
-        None => field_of(aggregation).map(Input::Field),
+    let kind = aggregation.kind.as_str();
+    match (&aggregation.script, field_of(aggregation)) {
+        (None, field) => field.map(Input::Field),
+        (Some(Err(_)), Ok(field)) => Ok(Input::Field(field)),
+        (Some(Ok(_)), Ok(field)) if kind == "value_count" => Ok(Input::Unchanged(field)),
+        (Some(Ok(script)), Ok(field)) => Ok(Input::Changed(field, script)),
+        (Some(Err(error)), Err(_)) => Err(error.clone()),
+        (Some(Ok(script)), Err(_)) => {
+            let is_any = matches!(kind, "terms" | "cardinality" | "value_count");
+            let kind = match value_type(aggregation) {
+                _ if !is_any => Kind::Double,
+                Some("double" | "float") => Kind::Double,
+                Some("byte" | "short" | "integer" | "long" | "date" | "ip") => Kind::Long,
+                _ => Kind::String,
+            };
+            Ok(Input::Script(script, kind))
+        }
     }
+}
+
+/// Returns the type that an aggregation gives to the values of its script.
+fn value_type(aggregation: &Aggregation) -> Option<&str> {
+    let mut types = ["value_type", "valueType"].iter();
+    types
+        .find_map(|key| aggregation.settings.get(*key))
+        .and_then(Value::as_str)
 }
 
 /// Returns the field of an aggregation.
@@ -71,18 +99,18 @@ impl Source {
         let mapping = &searched.mapping;
         let field = match input {
             Input::Field(field) => field,
-            Input::Script(script) => {
-                let script = script.mapped(mapping)?.of(&view.segment)?;
-                let mut numbers = vec![vec![]; view.segment.max_doc() as usize];
-                for (at, doc) in set.docs.iter().enumerate() {
-                    if let Some(own) = numbers.get_mut(*doc as usize) {
-                        own.push(sortable(script.value(*doc, set.score(at))));
-                    }
-                }
-                return Ok(Source::Numbers {
-                    values: Arc::new(Values::several(numbers.into_iter())),
-                    kind: Kind::Double,
-                });
+            Input::Script(script, kind) => return Source::computed(script, kind, searched, view, set),
+            Input::Changed(field, script) => {
+                let source = Source::of(scope, set, Input::Field(field))?;
+                return source.changed(script, searched, view, set);
+            }
+            Input::Unchanged(field) => {
+                let source = Source::of(scope, set, Input::Field(field))?;
+                return if set.docs.iter().all(|doc| source.is_missing(*doc)) {
+                    Ok(source)
+                } else {
+                    Err(no_number())
+                };
             }
         };
         if field == "_index" {
@@ -103,6 +131,71 @@ impl Source {
         } else {
             Source::Terms(view.segment.field_terms(field)?)
         })
+    }
+
+    /// Computes the values of the documents of a set by a script.
+    fn computed(script: &Script, kind: Kind, searched: &Searched, view: &SegmentView, set: &DocSet) -> Result<Source> {
+        let script = script.mapped(&searched.mapping)?.without_score()?.of(&view.segment)?;
+        if set.docs.is_empty() {
+            return Ok(Source::Nothing);
+        }
+        let mut numbers = vec![vec![]; view.segment.max_doc() as usize];
+        for doc in &set.docs {
+            if let Some(own) = numbers.get_mut(*doc as usize) {
+                own.push(script.value(*doc));
+            }
+        }
+        if kind == Kind::String {
+            let text = |numbers: Vec<f64>| numbers.into_iter().map(java_number).collect();
+            let texts: Vec<String> = numbers.into_iter().map(text).collect();
+            return Ok(Source::Terms(Arc::new(Ordinals::of_texts(&texts))));
+        }
+        Ok(Source::of_numbers(numbers, kind))
+    }
+
+    /// Changes the numbers of the documents of a set by a script.
+    fn changed(self, script: &Script, searched: &Searched, view: &SegmentView, set: &DocSet) -> Result<Source> {
+        if matches!(self, Source::Nothing) {
+            return Ok(self);
+        }
+        let script = script.mapped(&searched.mapping)?.without_score()?;
+        let reads_value = script.reads_value();
+        let script = script.of(&view.segment)?;
+        let mut changed = vec![vec![]; view.segment.max_doc() as usize];
+        for doc in set.docs.iter().filter(|doc| !self.is_missing(**doc)) {
+            match &self {
+                Source::Numbers { .. } if reads_value => {}
+                Source::Numbers { .. } => return Err(SearchError::null_pointer()),
+                _ => return Err(no_number()),
+            }
+            if let Some(own) = changed.get_mut(*doc as usize) {
+                // A script is evaluated once for a document: all its values get that of the first.
+                let first = self.numbers(*doc).next().map(|number| script.changed(*doc, number));
+                own.extend(
+                    self.numbers(*doc)
+                        .zip(iter::repeat(first))
+                        .filter_map(|(_, first)| first),
+                );
+            }
+        }
+        Ok(Source::of_numbers(changed, Kind::Double))
+    }
+
+    fn of_numbers(numbers: Vec<Vec<f64>>, kind: Kind) -> Source {
+        let encoded = |number: f64| {
+            if kind.is_floating() {
+                sortable(number)
+            } else {
+                number as i64
+            }
+        };
+        let encoded = numbers
+            .into_iter()
+            .map(|numbers| numbers.into_iter().map(encoded).collect());
+        Source::Numbers {
+            values: Arc::new(Values::several(encoded)),
+            kind,
+        }
     }
 
     /// Returns the numeric values of a document, decoded.
@@ -126,11 +219,17 @@ impl Source {
     }
 }
 
+/// Returns the error for a script that is to change a text.
+fn no_number() -> SearchError {
+    let reason = "Cannot use expression with text variable";
+    SearchError::new(500, "ExpressionScriptExecutionException", reason)
+}
+
 /// Kinds of a field in the searched shards that map it.
 pub(super) fn kinds(scope: &Scope<'_>, input: Input<'_>) -> impl Iterator<Item = Kind> {
     let name = match input {
-        Input::Field(name) => Some(name),
-        _ => None,
+        Input::Field(name) | Input::Changed(name, _) | Input::Unchanged(name) => Some(name),
+        Input::Script(..) => None,
     };
     let fields = scope
         .searched
@@ -158,7 +257,7 @@ pub(super) fn field_data<'a>(
 
 /// Returns whether no searched index has the field.
 pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
-    let Input::Field(name) = input else {
+    let (Input::Field(name) | Input::Changed(name, _) | Input::Unchanged(name)) = input else {
         return false;
     };
     let is_absent = |searched: &Searched| searched.mapping.field(name).is_none();
@@ -179,7 +278,11 @@ pub(super) fn formatter(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<
         })
     };
     let Some(field) = aggregation.settings.get("field").and_then(Value::as_str) else {
-        return Ok(number());
+        return Ok(match value_type(aggregation) {
+            Some("date") => ValueFormatter::Date(own()?.unwrap_or_default()),
+            Some("ip") => ValueFormatter::Ipv4,
+            _ => number(),
+        });
     };
     for searched in scope.searched {
         let mapping = &searched.mapping;
@@ -207,8 +310,10 @@ impl ValueFormatter {
             ValueFormatter::Number(format) => Some(format.print(number)),
             ValueFormatter::Date(format) => Some(format.print(number as i64)),
             ValueFormatter::Ipv4 => {
-                // Elasticsearch takes the last 32 bits of the number.
-                Some(std::net::Ipv4Addr::from(number as i64 as u32).to_string())
+                // Elasticsearch takes the last 32 bits of the number. The parts of a negative one are negative.
+                let number = number as i64;
+                let parts = [24, 16, 8, 0].map(|bits| ((number >> bits) % 256).to_string());
+                Some(parts.join("."))
             }
         }
     }

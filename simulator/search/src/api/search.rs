@@ -100,7 +100,9 @@ pub(crate) fn answer(
             "reason": failure.error.to_string(),
         })
     });
-    let max_score = outcome.max_score.map_or(Value::Null, crate::score::score_json);
+    // An infinite score is not a maximum.
+    let max_score = outcome.max_score.filter(|score| score.is_finite());
+    let max_score = max_score.map_or(Value::Null, crate::score::score_json);
     response["hits"] = json!({"total": outcome.total, "max_score": max_score, "hits": hits});
     let aggregations = outcome.aggregations.as_ref();
     if let Some(aggregations) = aggregations.filter(|found| found.as_object().is_some_and(|found| !found.is_empty())) {

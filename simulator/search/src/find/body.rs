@@ -143,11 +143,15 @@ impl SearchRequest {
                 let mut fields = Vec::new();
                 element::objects(tokens, |name, tokens| {
                     let settings = tokens.whole().unwrap_or(&Value::Null);
-                    fields.push((name.to_owned(), Script::parse(settings)?));
+                    let script = Script::parse(settings)?.ok_or_else(|| SearchError {
+                        status: 400,
+                        ..SearchError::null_pointer()
+                    })?;
+                    fields.push((name.to_owned(), script));
                     Ok(())
                 })?;
                 self.script_fields = fields;
-                return Ok(None);
+                return Ok(Some(Element::ScriptFields));
             }
             "indices_boost" | "indicesBoost" => {
                 self.indices_boost = element::boosts(tokens);

@@ -214,8 +214,8 @@ impl Collection<'_> {
     /// that fails on a matching document.
     fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
         let mapping = &searched.mapping;
-        let positions = searched.weight.check_positions(mapping);
-        let checked = positions.and_then(|()| match self.request.search_type {
+        let checked = searched.weight.check(mapping);
+        let checked = checked.and_then(|()| match self.request.search_type {
             SearchType::Count => Ok(()),
             _ => check_missing(&self.request.sort, mapping),
         });

@@ -197,17 +197,48 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         }
         Err(error) if request.budget.is_exceeded() => return Err(error),
         Err(error) if error.kind == aggs::REDUCE => return Err(request.search_type.reduce(outcome.shards, error)),
-        // An error during the collection of documents is a failure of every shard.
-        Err(error) => {
-            for searched in outcome.searched.drain(..) {
-                outcome.failures.push(Failure {
-                    index: searched.index.name.clone(),
-                    shard: searched.number,
-                    error: with_shard(&error, request, &searched),
-                });
-            }
+        // An error during the collection of documents is a failure of its shard.
+        Err(error) => without_failed(cluster, request, outcome, &collection.matches, &error)?,
+    }
+    Ok(())
+}
+
+/// Searches again without the shards whose aggregations or facets fail. `error` is that of all shards together.
+fn without_failed(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    outcome: &mut Outcome,
+    matches: &aggs::Matches,
+    error: &SearchError,
+) -> Result<()> {
+    let known = outcome.failures.len();
+    let mut rest = Outcome {
+        shards: outcome.shards,
+        failures: std::mem::take(&mut outcome.failures),
+        ..Outcome::default()
+    };
+    let failure = |error: &SearchError, searched: &Searched| Failure {
+        index: searched.index.name.clone(),
+        shard: searched.number,
+        error: with_shard(error, request, searched),
+    };
+    for (at, searched) in std::mem::take(&mut outcome.searched).into_iter().enumerate() {
+        let own = matches.alone(at);
+        match aggregations_and_facets(cluster, request, (std::slice::from_ref(&searched), &own)) {
+            Err(error) if request.budget.is_exceeded() => return Err(error),
+            Err(error) if error.kind != aggs::REDUCE => rest.failures.push(failure(&error, &searched)),
+            _ => rest.searched.push(searched),
         }
     }
+    if rest.failures.len() == known {
+        // Only all shards together fail.
+        let failures = rest.searched.drain(..).map(|searched| failure(error, &searched));
+        rest.failures.extend(failures.collect::<Vec<_>>());
+    }
+    if !rest.searched.is_empty() {
+        execute(cluster, request, &mut rest)?;
+    }
+    *outcome = rest;
     Ok(())
 }
 
@@ -257,7 +288,14 @@ fn pages_of_shards(hits: &[Candidate], from: usize, size: usize, shards: usize) 
 fn with_shard(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     match (error.kind, error.status) {
         ("SearchParseException", _) => {}
-        ("ElasticsearchIllegalArgumentException" | "IllegalArgumentException", 500) => {
+        (
+            "ElasticsearchIllegalArgumentException"
+            | "IllegalArgumentException"
+            | "IllegalStateException"
+            | "NullPointerException"
+            | "ExpressionScriptExecutionException",
+            500,
+        ) => {
             return query_failure(error.clone(), request, searched);
         }
         _ => return error.clone(),

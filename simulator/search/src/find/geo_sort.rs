@@ -119,7 +119,12 @@ impl GeoSort {
     pub(super) fn value(&self, encoded: &[i64], descending: bool, mode: Option<MultiValueMode>) -> f64 {
         let distances = encoded.iter().flat_map(|encoded| {
             let point = GeoPoint::decode(*encoded);
-            let distance = move |from: &GeoPoint| self.distance_type.between(*from, point) / self.unit;
+            let unit = match self.distance_type {
+                // It is not a length.
+                DistanceType::Factor => 1.0,
+                _ => self.unit,
+            };
+            let distance = move |from: &GeoPoint| self.distance_type.between(*from, point) / unit;
             self.points.iter().map(distance)
         });
         let mode = mode.unwrap_or(MultiValueMode::of_order(descending));

@@ -177,8 +177,12 @@ fn hit_json(
         }
     }
     for (name, script) in &request.script_fields {
-        let value = script.mapped(mapping)?.of(&view.segment)?.value(hit.doc, hit.score);
-        fields.insert(name.clone(), json!([value]));
+        let value = script
+            .mapped(mapping)?
+            .without_score()?
+            .of(&view.segment)?
+            .value(hit.doc);
+        fields.insert(name.clone(), json!([floating(value)]));
     }
     if !fields.is_empty() || !request.fielddata_fields.is_empty() {
         shown.insert("fields".to_owned(), fields.into());

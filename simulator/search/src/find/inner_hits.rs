@@ -121,8 +121,14 @@ impl InnerSearch for Prepared {
         };
         let (hits, best) = best_of(own, &self.request, &matches)?;
         let by_score = self.request.sort.is_empty() || self.request.track_scores;
+        // A page beyond the hits knows of none, unless they are sorted.
+        let total = match matches.count() {
+            count if self.request.sort.is_empty() && self.request.page() > 0 && self.request.from >= count => 0,
+            count => count,
+        };
         let max_score = match best {
             _ if self.request.page() == 0 => json!(0.0),
+            _ if total == 0 => Value::Null,
             Some(best) if by_score => score_json(best),
             _ => Value::Null,
         };
@@ -136,7 +142,7 @@ impl InnerSearch for Prepared {
                 hit.shift_remove("_index");
             }
         }
-        Ok(json!({"hits": {"total": matches.count(), "max_score": max_score, "hits": hits}}))
+        Ok(json!({"hits": {"total": total, "max_score": max_score, "hits": hits}}))
     }
 }
 

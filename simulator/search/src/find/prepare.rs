@@ -240,6 +240,10 @@ pub(crate) fn prepare(
                 Element::Rescore => check_rescore_queries(request, &context),
                 Element::Highlight => highlight::check_queries(request.highlight.as_ref(), &context),
                 Element::Facets => aggs::facets::check(request.facets.as_ref(), &context),
+                Element::ScriptFields => {
+                    let mut scripts = request.script_fields.iter();
+                    scripts.try_for_each(|(_, script)| script.mapped(mapping).map(drop))
+                }
                 Element::Suggest => {
                     let wanted = request.suggest.as_ref();
                     wanted.map_or(Ok(()), |wanted| suggest::check(wanted, mapping))

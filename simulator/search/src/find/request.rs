@@ -33,6 +33,7 @@ pub(crate) enum Element {
     InvalidSort(Vec<SortSpec>, SearchError),
     Aggregations,
     Facets,
+    ScriptFields,
     Suggest,
     InnerHits,
     Rescore,

@@ -173,6 +173,8 @@ pub(super) fn rescore(
             let by_place = (a.segment, a.doc).cmp(&(b.segment, b.doc));
             b.score.total_cmp(&a.score).then(by_place)
         });
+    }
+    if rescorers(request).next().is_some() {
         // Elasticsearch keeps the size of a page, wherever the page starts.
         hits.truncate(request.page());
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::geo_sort::{GeoSettings, GeoSort};
-use crate::json::{self, Token, Tokens, floating};
+use crate::json::{self, Token, Tokens, floating, is_scalar};
 use crate::mapping::{DataUse, Kind, Mapping, flag};
 use crate::query::{Context, MultiValueMode, check_nested};
 use crate::score::score_json;
@@ -24,8 +24,8 @@ pub(crate) struct SortSpec {
     ignore_unmapped: bool,
     /// Path of the nested objects whose values count. Default: that of the objects that contain the field.
     pub(super) nested_path: Option<String>,
-    /// Script that computes the value, instead of a field.
-    pub(super) script: Option<Script>,
+    /// Script that computes the value, instead of a field, and whether its numbers are sorted as texts.
+    pub(super) script: Option<(Script, bool)>,
     /// Origins of a sort by distance.
     pub(super) geo: Option<GeoSort>,
     /// Filter of the nested objects whose values count.
@@ -152,17 +152,35 @@ fn by_distance(settings: &Map<String, Value>) -> Result<SortSpec> {
     })
 }
 
-fn by_script(settings: Map<String, Value>) -> Result<SortSpec> {
+fn by_script(mut settings: Map<String, Value>) -> Result<SortSpec> {
     let mut spec = SortSpec::of("_script", None);
-    for (key, value) in &settings {
+    let mut script_type = None;
+    for (key, value) in &mut settings {
         match key.as_str() {
-            "script" | "lang" | "params" | "type" => {}
             "nested_filter" | "nestedFilter" => spec.nested_filter = Some(value.clone()),
-            _ if value.is_null() => {}
-            _ => spec.set(key, value)?,
+            _ if !is_scalar(value) => {}
+            "type" => script_type = Some(json::text_of(value)),
+            "reverse" | "order" | "mode" | "nested_path" | "nestedPath" => spec.set(key, value)?,
+            // Other settings are ignored.
+            _ => *value = json::text_of(value).into(),
         }
     }
-    spec.script = Some(Script::parse(&Value::Object(settings))?);
+    let missing = |what: &str| SearchError::search(format!("_script sorting requires setting the {what}"));
+    let settings = Value::Object(settings);
+    // What is missing is reported before a script that is invalid.
+    let script = Script::parse(&settings).transpose();
+    let script = script.ok_or_else(|| missing("script to sort by"))?;
+    let script_type = script_type.ok_or_else(|| missing("type of the script"))?;
+    let script = script?;
+    let by_text = match script_type.as_str() {
+        "string" => true,
+        "number" => false,
+        other => {
+            let reason = format!("custom script sort type [{other}] not supported");
+            return Err(SearchError::search(reason));
+        }
+    };
+    spec.script = Some((script, by_text));
     Ok(spec)
 }
 
@@ -321,6 +339,7 @@ impl SortSpec {
             field => {
                 let mapped = mapping.field(field).map(|field| field.field_type.kind);
                 let (name, kind) = match (mapped, &self.unmapped) {
+                    _ if self.script.is_some() => (field.to_owned(), None),
                     (None, _) if METADATA.contains(&field) => (field.to_owned(), None),
                     (None, Some(name)) => (format!("__anonymous_{name}"), Kind::named(name)),
                     (None, None) => ("__anonymous_long".to_owned(), Some(Kind::Long)),
@@ -338,7 +357,8 @@ impl SortSpec {
         let of_numbers = |numbers| format!("index.fielddata.fieldcomparator.{numbers}ValuesComparatorSource");
         match kind {
             _ if self.geo.is_some() => "search.sort.GeoDistanceSortParser$1".to_owned(),
-            _ if self.script.is_some() => of_numbers("Double"),
+            _ if matches!(self.script, Some((_, true))) => "search.sort.ScriptSortParser$1".to_owned(),
+            _ if self.script.is_some() => "search.sort.ScriptSortParser$2".to_owned(),
             Some(Kind::Float) => of_numbers("Float"),
             Some(Kind::Double) => of_numbers("Double"),
             Some(kind) if kind.is_numeric() => of_numbers("Long"),
@@ -362,7 +382,7 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
         if let Some(filter) = spec.nested_filter_in(mapping) {
             context.parse_filter(filter)?;
         }
-        if let Some(script) = &spec.script {
+        if let Some((script, _)) = &spec.script {
             script.mapped(mapping)?;
         } else if spec.geo.is_some() {
             if context.mapped_in_types(&spec.field).is_none() {
@@ -428,8 +448,7 @@ mod tests {
     #[test]
     fn nulls_set_nothing() {
         let nulls = json!({"mode": null, "missing": null, "nested_path": null});
-        let by_script =
-            json!({"script": "1", "lang": "expression", "mode": null, "missing": null, "nested_path": null});
+        let by_script = json!({"script": "1", "lang": "expression", "type": "number", "mode": null, "missing": null, "nested_path": null});
         for sort in [json!({"n": nulls}), json!({"_script": by_script})] {
             let spec = &parse_sort(&sort).unwrap()[0];
             assert_eq!((&spec.mode, &spec.nested_path), (&None, &None), "{sort}");

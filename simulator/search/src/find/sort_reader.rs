@@ -10,6 +10,7 @@ use crate::find::geo_sort::GeoSort;
 use crate::find::sort::{Missing, SortSpec, SortValue, unmapped};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
+use crate::json::java_number;
 use crate::mapping::{FieldType, Kind, Mapping, TYPE, UID, own_terms, sortable, unsortable};
 use crate::query::MultiValueMode;
 use crate::score::Scorer;
@@ -17,7 +18,8 @@ use crate::script::SegmentScript;
 
 enum Reader {
     Score,
-    Script(SegmentScript),
+    /// A script, and whether its numbers are sorted as texts.
+    Script(SegmentScript, bool),
     /// Document number in the shard. Holds the number of the segment's first document.
     Document(i64),
     Numbers {
@@ -79,7 +81,8 @@ impl SortReader {
             .iter()
             .map(|(reader, descending, mode)| match reader {
                 Reader::Score => SortValue::Single(score),
-                Reader::Script(script) => SortValue::Floating(script.value(doc, score)),
+                Reader::Script(script, true) => SortValue::Text(Some(java_number(script.value(doc)))),
+                Reader::Script(script, false) => SortValue::Floating(script.value(doc)),
                 Reader::Document(first) => SortValue::Whole(i64::from(doc) + first),
                 Reader::Constant(value) => value.clone(),
                 Reader::Numbers { values, kind, missing } => {
@@ -193,8 +196,8 @@ fn pick(values: &[i64], descending: bool, mode: Option<MultiValueMode>, floating
 }
 
 fn reader(spec: &SortSpec, index: &str, mapping: &Mapping, view: &SegmentView) -> Result<Reader> {
-    if let Some(script) = &spec.script {
-        return Ok(Reader::Script(script.mapped(mapping)?.of(&view.segment)?));
+    if let Some((script, by_text)) = &spec.script {
+        return Ok(Reader::Script(script.mapped(mapping)?.of(&view.segment)?, *by_text));
     }
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
@@ -242,6 +245,9 @@ fn number_of(text: &str, kind: Kind) -> Result<i64> {
 /// Checks that `missing` of criteria on numeric fields is a number.
 pub(super) fn check_missing(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
     for spec in specs {
+        if let Some((script, _)) = &spec.script {
+            script.mapped(mapping)?.without_score()?;
+        }
         let field = mapping
             .field(&spec.field)
             .filter(|_| spec.geo.is_none() && spec.script.is_none());

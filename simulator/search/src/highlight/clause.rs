@@ -111,7 +111,7 @@ impl Extraction<'_> {
                     settings,
                     ..
                 } if settings.min_doc_freq <= 1 => {
-                    for words in of_documents.iter().chain(of_texts) {
+                    for words in of_documents.iter().flatten().chain(of_texts) {
                         let fields = words.fields.iter();
                         let terms = fields.flat_map(|field| words.counts.iter().map(move |(term, _)| (field, term)));
                         terms.for_each(|(field, term)| push(field, ClauseKind::Term(term.clone())));

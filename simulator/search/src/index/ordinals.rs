@@ -29,7 +29,7 @@ impl Ordinals {
     }
 
     /// Creates the ordinals of a field with one term per document.
-    fn of_texts(texts: &[String]) -> Ordinals {
+    pub(crate) fn of_texts(texts: &[String]) -> Ordinals {
         let mut terms: Vec<Box<str>> = texts.iter().map(|text| text.as_str().into()).collect();
         terms.sort_unstable();
         terms.dedup();

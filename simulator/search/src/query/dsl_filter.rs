@@ -89,7 +89,15 @@ fn filter(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<
         }
         "script" => {
             let body = tokens.whole().unwrap_or(&Value::Null);
-            let script = Script::parse(body)?.mapped(context.mapping)?;
+            const SETTINGS: [&str; 4] = ["_name", "_cache", "_cache_key", "_cacheKey"];
+            if let Some(key) = Script::unknown(body, &SETTINGS) {
+                return Err(parsing_error(
+                    context,
+                    &format!("[script] filter does not support [{key}]"),
+                ));
+            }
+            let missing = || parsing_error(context, "script must be provided with a [script] filter");
+            let script = Script::parse(body)?.ok_or_else(missing)?.mapped(context.mapping)?;
             let empty = Map::new();
             let object = body.as_object().unwrap_or(&empty);
             let script = Query::from(QueryKind::Script(script)).filter(FilterClass::Plain, Caching::of(object, false));

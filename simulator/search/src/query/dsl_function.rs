@@ -17,7 +17,7 @@ use crate::query::{
     Context, Function, FunctionSettings, GeoPoint, Modifier, MultiValueMode, Origin, Query, QueryField, QueryKind,
     ScoreFunction, metres,
 };
-use crate::script::Script;
+use crate::script::{self, Script};
 use crate::ties::java_hash;
 
 /// Parses `score_mode` or `boost_mode`: one of `modes`.
@@ -97,10 +97,12 @@ pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> 
         let modes = ["avg", "max", "min", "sum", "multiply", "replace"];
         settings.boost_mode = mode(context, "boost_mode", own, &modes)?;
     }
-    let query = match (query, filter) {
-        (Some(query), _) => query.unwrap_or_else(|| QueryKind::Nothing.into()),
-        (None, Some(Some(filter))) => filter.constant(),
-        (None, _) => QueryKind::All.into(),
+    let query = query.map(|query| query.unwrap_or_else(|| QueryKind::Nothing.into()));
+    let query = match (query, filter.flatten()) {
+        (Some(query), Some(filter)) => query.filtered(filter),
+        (Some(query), None) => query,
+        (None, Some(filter)) => filter.constant(),
+        (None, None) => QueryKind::All.into(),
     };
     let query = Query::from(QueryKind::Functions {
         query: Box::new(query),
@@ -208,7 +210,8 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             };
             // The shard number is mixed in later, when the query is weighed.
             Ok(Function::Random {
-                seed: seed ^ java_hash(context.index) << 10,
+                seed,
+                salt: java_hash(context.index) << 10,
             })
         }
         "field_value_factor" | "fieldValueFactor" => {
@@ -255,7 +258,21 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 modifier: Modifier::parse(&modifier).ok_or_else(|| unknown_modifier(&modifier))?,
             })
         }
-        "script_score" | "scriptScore" => Ok(Function::Script(Script::parse(value)?.mapped(context.mapping)?)),
+        "script_score" | "scriptScore" => {
+            if let Some(key) = Script::unknown(value, &[]) {
+                return Err(parsing_error(
+                    context,
+                    &format!("script_score query does not support [{key}]"),
+                ));
+            }
+            let not_loaded = |cause: SearchError| match cause.kind {
+                script::MULTIPLE => cause,
+                _ => parsing_error(context, "script_score the script could not be loaded").caused_by(cause),
+            };
+            let missing = || parsing_error(context, "script_score requires 'script' field");
+            let script = Script::parse(value).map_err(not_loaded)?.ok_or_else(missing)?;
+            Ok(Function::Script(script.mapped(context.mapping).map_err(not_loaded)?))
+        }
         "gauss" | "exp" | "linear" => decay(context, name, value),
         other => {
             let reason = format!("No function with the name [{other}] is registered.");

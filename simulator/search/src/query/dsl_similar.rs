@@ -17,6 +17,7 @@ use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
 use crate::query::value::ids_of_types;
 use crate::query::{Context, Occur, Operator, Query, QueryField, QueryKind};
+use crate::ties::in_hash_order;
 
 /// Settings of `more_like_this`.
 const LIKE_THIS: [(&[&str], Setting); 19] = [
@@ -247,8 +248,8 @@ fn more_like_this(
         whole("min_word_length", 0) as usize,
         whole("max_word_length", 0) as usize,
     );
-    let count = |field: &str, text: &str, counts: &mut BTreeMap<String, u32>| {
-        for (_, term) in analyzer(context, field, settings).terms(text) {
+    let count = |analyzer: &Analyzer, text: &str, counts: &mut BTreeMap<String, u32>| {
+        for (_, term) in analyzer.terms(text) {
             let length = term.chars().count();
             if length >= shortest && (longest == 0 || length <= longest) && !stop_words.contains(&term) {
                 *counts.entry(term).or_default() += 1;
@@ -305,7 +306,8 @@ fn more_like_this(
     let of_texts = match fields.first().filter(|_| !texts.is_empty()) {
         Some(first) => {
             let mut counts = BTreeMap::new();
-            texts.iter().for_each(|text| count(first, text, &mut counts));
+            let analyzer = analyzer(context, first, settings);
+            texts.iter().for_each(|text| count(&analyzer, text, &mut counts));
             Some(words(&fields, counts))
         }
         None => None,
@@ -332,7 +334,7 @@ fn more_like_this(
             // A document that cannot be read is like no other.
             let stored = || context.documents?.source(index, type_name, id, None).ok()?;
             let source = own.cloned().or_else(stored);
-            sources.extend(source.map(|source| (type_name, source)));
+            sources.extend(source.map(|source| (type_name, own.is_some(), source)));
         }
     }
     let mut of_documents = Vec::new();
@@ -340,27 +342,35 @@ fn more_like_this(
         let field = context.mapping.exact_field(field).map(|field| &field.field_type);
         field.is_some_and(|field| field.kind == Kind::String && field.indexing != Indexing::No)
     };
-    if !is_named {
-        fields = context.mapping.field_names("*");
-        fields.retain(has_terms);
-    }
-    for field in &fields {
+    // All fields of a document of the request count, whatever the names.
+    let mut all_fields = context.mapping.field_names("*");
+    all_fields.retain(has_terms);
+    let others = fields.iter().filter(|field| is_named && !all_fields.contains(field));
+    let others: Vec<String> = others.cloned().collect();
+    for field in all_fields.iter().chain(&others) {
         let mut counts = BTreeMap::new();
-        for (type_name, source) in &sources {
+        let analyzer = match context.mapping.exact_field(field) {
+            Some(field) => field.index_analyzer.clone(),
+            None => context.search_analyzer(field),
+        };
+        let is_wanted = !is_named || fields.contains(field);
+        for (type_name, _, source) in sources.iter().filter(|(_, is_own, _)| is_wanted || *is_own) {
             let path = context.mapping.source_path(type_name, field);
             let texts = extract(source, path).into_iter().filter_map(Value::as_str);
-            texts.into_iter().for_each(|text| count(field, text, &mut counts));
+            texts.into_iter().for_each(|text| count(&analyzer, text, &mut counts));
         }
         if !counts.is_empty() {
-            of_documents.push(words(std::slice::from_ref(field), counts));
+            of_documents.push((field, words(std::slice::from_ref(field), counts)));
         }
     }
+    let of_documents = in_hash_order(of_documents, |(field, _)| (*field).clone());
+    let of_documents: Vec<Words> = of_documents.into_iter().map(|(_, words)| words).collect();
     let share = settings
         .float("percent_terms_to_match")
         .map(|share| format!("{}%", (share * 100.0).round()));
     let similar = Query::from(QueryKind::ByFrequency(FrequencyQuery::Similar {
         texts: (!texts.is_empty()).then_some(texts),
-        of_documents,
+        of_documents: (!documents.is_empty()).then_some(of_documents),
         of_texts,
         settings: SimilarSettings {
             min_term_freq: whole("min_term_freq", 2),

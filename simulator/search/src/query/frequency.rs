@@ -122,8 +122,8 @@ pub(crate) enum FrequencyQuery {
     Similar {
         /// The texts, as they print.
         texts: Option<Vec<String>>,
-        /// Words of the documents, by field.
-        of_documents: Vec<Words>,
+        /// Words of the documents, by field, if there are documents.
+        of_documents: Option<Vec<Words>>,
         /// Words of the texts. They are searched for in the field where they are most frequent.
         of_texts: Option<Words>,
         settings: SimilarSettings,
@@ -167,7 +167,7 @@ impl FrequencyQuery {
                 settings,
                 ..
             } => {
-                let documents = (!of_documents.is_empty()).then(|| settings.query(of_documents.iter(), view));
+                let documents = of_documents.as_ref().map(|words| settings.query(words.iter(), view));
                 let texts = of_texts
                     .iter()
                     .map(|words| settings.query(std::iter::once(words), view));

@@ -111,6 +111,8 @@ pub(crate) enum Function {
     /// A number from 0 to 1, derived from the document's type and id.
     Random {
         seed: u32,
+        /// Number of the index and the shard.
+        salt: u32,
     },
 }
 

@@ -187,7 +187,10 @@ fn function_label(function: &ScoreFunction) -> String {
         Function::Boost(factor) => return format!("boost[{}]", java_number(*factor)),
         _ if function.weight.is_some() => "common.lucene.search.function.WeightFactorFunction",
         Function::One => "common.lucene.search.function.WeightFactorFunction",
-        Function::Script(_) => "common.lucene.search.function.ScriptScoreFunction",
+        Function::Script(script) => {
+            let params = script.shown_params().unwrap_or_else(|| "null".to_owned());
+            return format!("script[{}], params [{params}]", script.text());
+        }
         Function::FieldValue { .. } => "common.lucene.search.function.FieldValueFactorFunction",
         Function::Decay {
             origin: Origin::Point(_),

@@ -2,8 +2,11 @@
 //!
 //! Source: Lucene 4.10's span queries.
 
+use crate::budget::Budget;
+use crate::error::Result;
+use crate::index::View;
 use crate::json::java_number;
-use crate::query::{Matcher, Query, QueryField, QueryKind, label};
+use crate::query::{Matcher, Query, QueryField, QueryKind, label, terms_of};
 
 /// A span query over one field.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +70,62 @@ impl SpanQuery {
             }
             SpanQuery::Not { include, .. } => vec![include],
         }
+    }
+
+    /// Replaces patterns by their terms, and a query whose spans count as those of another field by its inner query,
+    /// as a weight does.
+    pub(crate) fn rewritten(&self, view: &View, budget: &Budget) -> Result<SpanQuery> {
+        match self {
+            SpanQuery::Masked { inner, .. } => inner.expanded(view, budget),
+            other => other.expanded(view, budget),
+        }
+    }
+
+    fn expanded(&self, view: &View, budget: &Budget) -> Result<SpanQuery> {
+        let each = |clause: &SpanQuery| clause.expanded(view, budget);
+        let all = |clauses: &[SpanQuery]| clauses.iter().map(each).collect::<Result<Vec<_>>>();
+        let inside = |inner: &SpanQuery| each(inner).map(Box::new);
+        Ok(match self {
+            SpanQuery::Term { .. } => self.clone(),
+            SpanQuery::MultiTerm { field, matcher, .. } => {
+                let terms = terms_of(view, field, matcher, budget)?;
+                let term = |text| SpanQuery::Term {
+                    field: field.clone(),
+                    text,
+                };
+                SpanQuery::Or(terms.into_iter().map(term).collect())
+            }
+            SpanQuery::Boosted(inner, boost) => SpanQuery::Boosted(inside(inner)?, *boost),
+            SpanQuery::Masked { inner, field } => SpanQuery::Masked {
+                inner: inside(inner)?,
+                field: field.clone(),
+            },
+            SpanQuery::Or(clauses) => SpanQuery::Or(all(clauses)?),
+            SpanQuery::Near {
+                clauses,
+                slop,
+                in_order,
+            } => SpanQuery::Near {
+                clauses: all(clauses)?,
+                slop: *slop,
+                in_order: *in_order,
+            },
+            SpanQuery::First { inner, end } => SpanQuery::First {
+                inner: inside(inner)?,
+                end: *end,
+            },
+            SpanQuery::Not {
+                include,
+                exclude,
+                before,
+                after,
+            } => SpanQuery::Not {
+                include: inside(include)?,
+                exclude: inside(exclude)?,
+                before: *before,
+                after: *after,
+            },
+        })
     }
 
     /// Prints the query as Lucene does.

@@ -238,7 +238,7 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
             let mut scorer = weight.span_scorer(span, similarity, at, &view.segment)?;
             scorer.seek(doc);
             let name = match &query.kind {
-                QueryKind::Span(span) => span.label(),
+                QueryKind::Span(span) => span.rewritten(shard, budget)?.label(),
                 _ => label(query),
             };
             similarity.explanation(found(name, scorer.frequency(), "phraseFreq"), view)?

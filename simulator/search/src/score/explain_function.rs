@@ -69,7 +69,7 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
         }
         Function::One => ("constant score 1.0 - no function provided".to_owned(), vec![]),
         Function::Script(script) => (
-            format!("script score function, computed with script:\"{}\"", script.text()),
+            format!("script score function, computed with script:{}", script.shown()),
             vec![Explanation::new(own.value, "_score: ", vec![own.clone()])],
         ),
         Function::FieldValue {
@@ -85,7 +85,7 @@ fn plain(ready: &SegmentFunction, function: &Function, value: f64, own: &Explana
             };
             (format!("field value function: {modifier}({field})"), vec![])
         }
-        Function::Random { seed } => (format!("random score function (seed: {})", *seed as i32), vec![]),
+        Function::Random { seed, .. } => (format!("random score function (seed: {})", *seed as i32), vec![]),
         Function::Decay {
             field,
             floating,

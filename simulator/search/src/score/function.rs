@@ -95,7 +95,7 @@ impl SegmentFunction {
         let value = match &self.function {
             Function::One => 1.0,
             Function::Boost(factor) => f64::from(*factor),
-            Function::Script(_) => self.script.as_ref().map_or(0.0, |script| script.value(doc, score)),
+            Function::Script(_) => self.script.as_ref().map_or(0.0, |script| script.scored(doc, score)),
             Function::FieldValue {
                 field,
                 floating,
@@ -141,8 +141,8 @@ impl SegmentFunction {
                     Decay::Linear => ((scale - distance) / scale).max(0.0),
                 }
             }
-            Function::Random { seed } => match self.segment.stored(doc) {
-                Ok(stored) => random(*seed, &format!("{}#{}", stored.type_name(), stored.id())),
+            Function::Random { seed, salt } => match self.segment.stored(doc) {
+                Ok(stored) => random(*seed ^ *salt, &format!("{}#{}", stored.type_name(), stored.id())),
                 Err(_) => 0.0,
             },
         };
@@ -187,11 +187,15 @@ impl FunctionScorer {
         if self.functions.is_empty() {
             return self.boost * score;
         }
-        let values: Vec<(f64, f32)> = self
+        let values = self
             .functions
             .iter_mut()
-            .filter_map(|function| function.value(doc, score).map(|value| (value, function.weight)))
-            .collect();
+            .filter_map(|function| function.value(doc, score).map(|value| (value, function.weight)));
+        let values: Vec<(f64, f32)> = match self.settings.score_mode.as_str() {
+            // The others are not computed, and cannot fail.
+            "first" => values.take(1).collect(),
+            _ => values.collect(),
+        };
         // One function without a filter has no score mode.
         let factor = match (self.functions.as_slice(), values.as_slice()) {
             ([SegmentFunction { filter: None, .. }], [(value, _)]) => *value,
@@ -200,14 +204,21 @@ impl FunctionScorer {
         self.boost * self.settings.score(score, factor)
     }
 
-    /// Skips documents that score below `min_score`.
+    /// Skips documents that score below `min_score`. One that a function fails on is not skipped: only if it matches
+    /// the whole query, its failure counts.
     fn skip_low_scores(&mut self) -> u32 {
         if let Some(min_score) = self.settings.min_score {
-            while self.inner.doc() != crate::score::END && self.value() < min_score {
+            while self.inner.doc() != crate::score::END && self.value() < min_score && !self.has_failed() {
                 self.inner.advance();
             }
         }
         self.inner.doc()
+    }
+
+    /// Takes back the failure of a function, and returns whether there was one.
+    fn has_failed(&self) -> bool {
+        let first = self.functions.first();
+        first.is_some_and(|function| function.failure.lock().take().is_some())
     }
 }
 

@@ -85,10 +85,10 @@ pub(crate) trait Scorer {
 
 /// Converts a score to JSON: the shortest number that is equal in single precision.
 pub(crate) fn score_json(score: f32) -> serde_json::Value {
-    score
-        .to_string()
-        .parse::<f64>()
-        .map_or(serde_json::Value::Null, serde_json::Value::from)
+    match score.to_string().parse::<f64>() {
+        Ok(score) if !score.is_nan() => crate::json::floating(score),
+        _ => serde_json::Value::Null,
+    }
 }
 
 /// Computes the inverse document frequency of a term for TF-IDF.

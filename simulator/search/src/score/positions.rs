@@ -1,4 +1,4 @@
-//! Check of phrases and spans on fields without positions.
+//! Check of what fails on a shard: phrases and spans on fields without positions, and scripts of filters.
 //!
 //! Source: Lucene 4.10's `PhraseQuery`, which fails on a segment that has the first term, and `SpanTermQuery`.
 
@@ -26,12 +26,13 @@ fn check_field(mapping: &Mapping, field: &QueryField, query: &str, term: Option<
 }
 
 impl Weight {
-    /// Checks that fields of phrases and spans have positions. Fails only if documents have the first term.
+    /// Checks that fields of phrases and spans have positions, which fails only if documents have the first term, and
+    /// that no script of a filter reads the score.
     ///
     /// # Errors
     /// The failure of the shard.
-    pub(crate) fn check_positions(&self, mapping: &Mapping) -> Result<()> {
-        let check = |weight: &Weight| weight.check_positions(mapping);
+    pub(crate) fn check(&self, mapping: &Mapping) -> Result<()> {
+        let check = |weight: &Weight| weight.check(mapping);
         match &self.kind {
             WeightKind::Phrase {
                 similarity,
@@ -54,6 +55,7 @@ impl Weight {
                 let filters = functions.iter().filter_map(|(filter, _)| filter.as_ref());
                 check(query).and_then(|()| filters.into_iter().try_for_each(check))
             }
+            WeightKind::Failing(error) => Err(error.clone()),
             WeightKind::Nested { inner, .. } | WeightKind::Constant(inner) => check(inner),
             WeightKind::Filtered { query, filter } => check(query).and_then(|()| check(filter)),
             _ => Ok(()),

@@ -5,7 +5,7 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::index::{Bits, Segment, SegmentView, Within};
 use crate::query::{FunctionSettings, JoinMode, Occur, Query, ScoreFunction};
 use crate::score::all_boosts::AllBoosts;
@@ -60,6 +60,8 @@ pub(super) enum WeightKind {
     Docs {
         docs: Vec<Bits>,
     },
+    /// A filter that fails on every shard.
+    Failing(SearchError),
     /// A term that the index does not have, and its documents by segment.
     ListedTerm {
         similarity: SimilarityWeight,
@@ -130,7 +132,7 @@ impl Weight {
     pub(super) fn sum_of_squares(&self) -> f32 {
         let square = self.boost * self.boost;
         match &self.kind {
-            WeightKind::Nothing => 0.0,
+            WeightKind::Nothing | WeightKind::Failing(_) => 0.0,
             WeightKind::Term { similarity, .. }
             | WeightKind::ListedTerm { similarity, .. }
             | WeightKind::Phrase { similarity, .. }
@@ -201,7 +203,7 @@ impl Weight {
         budget.check()?;
         let segment = &view.segment;
         let scorer: Box<dyn Scorer> = match &self.kind {
-            WeightKind::Nothing => return Ok(None),
+            WeightKind::Nothing | WeightKind::Failing(_) => return Ok(None),
             WeightKind::All => Box::new(AllScorer::new(segment.max_doc(), self.value)),
             WeightKind::Term { boosts, .. } => match (self.term_scorer(at, segment)?, boosts) {
                 (None, _) => return Ok(None),

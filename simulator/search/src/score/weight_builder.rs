@@ -16,6 +16,7 @@ use crate::score::similarity::SimilarityWeight;
 use crate::score::span::SpanWeight;
 use crate::score::statistics::{self, TermStatistics, term_infos};
 use crate::score::weight::{PhraseSlot, Weight, WeightKind};
+use crate::script::MappedScript;
 
 /// Builder of weights.
 pub(super) struct WeightBuilder<'a> {
@@ -162,8 +163,8 @@ impl WeightBuilder<'_> {
                     .map(|function| {
                         let filter = function.filter.as_ref().map(|filter| self.build(filter)).transpose()?;
                         let mut function = function.clone();
-                        if let Function::Random { seed } = &mut function.function {
-                            *seed ^= self.corpus.shard.number();
+                        if let Function::Random { salt, .. } = &mut function.function {
+                            *salt ^= self.corpus.shard.number();
                         }
                         Ok((filter, function))
                     })
@@ -174,22 +175,11 @@ impl WeightBuilder<'_> {
             QueryKind::ByFrequency(_) | QueryKind::PhrasePrefix { .. } => return self.build_rewritten(query),
             QueryKind::Nested(nested) => self.nested(nested)?,
             QueryKind::Related(related) => WeightKind::Related(self.related(related)?),
-            QueryKind::Script(script) => WeightKind::Docs {
-                docs: view
-                    .segments
-                    .iter()
-                    .map(|view| {
-                        let script = script.of(&view.segment)?;
-                        let mut docs = Bits::with_capacity(view.segment.max_doc());
-                        for doc in 0..view.segment.max_doc() {
-                            self.budget.check()?;
-                            if script.value(doc, 0.0) != 0.0 {
-                                docs.insert(doc);
-                            }
-                        }
-                        Ok(docs)
-                    })
-                    .collect::<Result<Vec<_>>>()?,
+            QueryKind::Script(script) => match script.clone().without_score() {
+                Ok(script) => WeightKind::Docs {
+                    docs: self.docs_of_script(&script)?,
+                },
+                Err(error) => WeightKind::Failing(error),
             },
             QueryKind::Limit(limit) => {
                 let docs = view.segments.iter().map(|view| outer_docs(&view.segment, None));
@@ -231,6 +221,23 @@ impl WeightBuilder<'_> {
             value: 0.0,
             norm: 1.0,
         })
+    }
+
+    /// Returns the documents of each segment for which a script is not 0.
+    fn docs_of_script(&self, script: &MappedScript) -> Result<Vec<Bits>> {
+        let docs = self.corpus.view.segments.iter().map(|view| {
+            let script = script.of(&view.segment)?;
+            let mut docs = Bits::with_capacity(view.segment.max_doc());
+            for doc in 0..view.segment.max_doc() {
+                self.budget.check()?;
+                // The whole part counts.
+                if script.value(doc) as i64 != 0 {
+                    docs.insert(doc);
+                }
+            }
+            Ok(docs)
+        });
+        docs.collect()
     }
 
     /// Builds a term query over several fields with blended document frequencies: the highest frequency, incremented

@@ -99,7 +99,7 @@ impl Weight {
             return None;
         }
         match &self.kind {
-            WeightKind::Nothing => Some(0),
+            WeightKind::Nothing | WeightKind::Failing(_) => Some(0),
             WeightKind::All => Some(u64::from(view.segment.max_doc())),
             WeightKind::Term { infos, .. } => infos
                 .get(at)

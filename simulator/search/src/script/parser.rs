@@ -1,297 +1,340 @@
-//! Parser of scripts: operators by precedence, functions, fields, parameters.
+//! Parser of scripts.
+//!
+//! Source: the grammar of Lucene 4.10's JavaScript expressions, and the errors of its parser, which ANTLR 3 generated.
 
-use serde_json::Value;
-
-use crate::query::GeoPoint;
-
-use super::{Node, Operation, invalid};
+use super::evaluation::Node;
+use super::functions::function;
+use super::lexer::{Kind, Lexer, Token};
+use super::{invalid, unparsed};
 use crate::error::{Result, SearchError};
 
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 50;
 
-/// Binary operators by level, from the lowest precedence to the highest. Within a level, longer operators come first.
-const LEVELS: [&[(&str, Operation)]; 10] = [
-    &[("||", |n| truth(at(n, 0) != 0.0 || at(n, 1) != 0.0))],
-    &[("&&", |n| truth(at(n, 0) != 0.0 && at(n, 1) != 0.0))],
-    &[("|", |n| (whole(n, 0) | whole(n, 1)) as f64)],
-    &[("^", |n| (whole(n, 0) ^ whole(n, 1)) as f64)],
-    &[("&", |n| (whole(n, 0) & whole(n, 1)) as f64)],
+/// What a binary operator computes.
+#[derive(Clone, Copy)]
+enum Binary {
+    Or,
+    And,
+    Whole(fn(i64, i64) -> i64),
+    Shift(fn(i64, u32) -> i64),
+    Comparison(fn(f64, f64) -> bool),
+    Arithmetic(fn(f64, f64) -> f64),
+}
+
+/// Binary operators by level, from the lowest precedence to the highest.
+const LEVELS: [&[(&str, Binary)]; 10] = [
+    &[("||", Binary::Or)],
+    &[("&&", Binary::And)],
+    &[("|", Binary::Whole(|a, b| a | b))],
+    &[("^", Binary::Whole(|a, b| a ^ b))],
+    &[("&", Binary::Whole(|a, b| a & b))],
     &[
-        ("==", |n| truth(at(n, 0) == at(n, 1))),
-        ("!=", |n| truth(at(n, 0) != at(n, 1))),
+        ("==", Binary::Comparison(|a, b| a == b)),
+        ("!=", Binary::Comparison(|a, b| a != b)),
     ],
     &[
-        ("<=", |n| truth(at(n, 0) <= at(n, 1))),
-        (">=", |n| truth(at(n, 0) >= at(n, 1))),
-        ("<", |n| truth(at(n, 0) < at(n, 1))),
-        (">", |n| truth(at(n, 0) > at(n, 1))),
+        ("<", Binary::Comparison(|a, b| a < b)),
+        (">", Binary::Comparison(|a, b| a > b)),
+        ("<=", Binary::Comparison(|a, b| a <= b)),
+        (">=", Binary::Comparison(|a, b| a >= b)),
     ],
     &[
-        ("<<", |n| whole(n, 0).wrapping_shl(whole(n, 1) as u32) as f64),
-        (">>", |n| whole(n, 0).wrapping_shr(whole(n, 1) as u32) as f64),
+        ("<<", Binary::Shift(i64::wrapping_shl)),
+        (">>", Binary::Shift(i64::wrapping_shr)),
+        (
+            ">>>",
+            Binary::Shift(|a, b| a.cast_unsigned().wrapping_shr(b).cast_signed()),
+        ),
     ],
-    &[("+", |n| at(n, 0) + at(n, 1)), ("-", |n| at(n, 0) - at(n, 1))],
     &[
-        ("*", |n| at(n, 0) * at(n, 1)),
-        ("/", |n| at(n, 0) / at(n, 1)),
-        ("%", |n| at(n, 0) % at(n, 1)),
+        ("+", Binary::Arithmetic(|a, b| a + b)),
+        ("-", Binary::Arithmetic(|a, b| a - b)),
+    ],
+    &[
+        ("*", Binary::Arithmetic(|a, b| a * b)),
+        ("/", Binary::Arithmetic(|a, b| a / b)),
+        ("%", Binary::Arithmetic(|a, b| a % b)),
     ],
 ];
 
-/// Functions by name, with their minimum and maximum number of arguments.
-const FUNCTIONS: [(&str, usize, usize, Operation); 26] = [
-    ("abs", 1, 1, |n| at(n, 0).abs()),
-    ("acos", 1, 1, |n| at(n, 0).acos()),
-    ("acosh", 1, 1, |n| at(n, 0).acosh()),
-    ("asin", 1, 1, |n| at(n, 0).asin()),
-    ("asinh", 1, 1, |n| at(n, 0).asinh()),
-    ("atan", 1, 1, |n| at(n, 0).atan()),
-    ("atan2", 2, 2, |n| at(n, 0).atan2(at(n, 1))),
-    ("atanh", 1, 1, |n| at(n, 0).atanh()),
-    ("ceil", 1, 1, |n| at(n, 0).ceil()),
-    ("cos", 1, 1, |n| at(n, 0).cos()),
-    ("cosh", 1, 1, |n| at(n, 0).cosh()),
-    ("exp", 1, 1, |n| at(n, 0).exp()),
-    ("floor", 1, 1, |n| at(n, 0).floor()),
-    ("haversin", 4, 4, haversin),
-    ("ln", 1, 1, |n| at(n, 0).ln()),
-    ("log10", 1, 1, |n| at(n, 0).log10()),
-    ("logn", 2, 2, |n| at(n, 1).ln() / at(n, 0).ln()),
-    ("max", 1, 16, |n| n.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-    ("min", 1, 16, |n| n.iter().copied().fold(f64::INFINITY, f64::min)),
-    ("pow", 2, 2, |n| at(n, 0).powf(at(n, 1))),
-    ("sin", 1, 1, |n| at(n, 0).sin()),
-    ("sinh", 1, 1, |n| at(n, 0).sinh()),
-    ("sqrt", 1, 1, |n| at(n, 0).sqrt()),
-    ("tan", 1, 1, |n| at(n, 0).tan()),
-    ("tanh", 1, 1, |n| at(n, 0).tanh()),
-    ("round", 1, 1, |n| (at(n, 0) + 0.5).floor()),
-];
-
-fn at(numbers: &[f64], place: usize) -> f64 {
-    numbers.get(place).copied().unwrap_or(0.0)
-}
-
-fn whole(numbers: &[f64], place: usize) -> i64 {
-    at(numbers, place) as i64
-}
-
-fn truth(holds: bool) -> f64 {
-    if holds { 1.0 } else { 0.0 }
-}
-
-/// Returns the distance of two points on the earth, in kilometres. Arguments are in degrees.
-fn haversin(numbers: &[f64]) -> f64 {
-    let point = |place: usize| GeoPoint {
-        lat: at(numbers, place),
-        lon: at(numbers, place + 1),
-    };
-    point(0).distance(point(2)) / 1_000.0
-}
+/// Signs that end the expression in which a part is.
+type Ends = &'static [&'static str];
 
 struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-    params: Option<&'a Value>,
-    fields: Vec<String>,
+    script: &'a str,
+    lexer: Lexer<'a>,
+    /// Tokens that were looked at.
+    ahead: Vec<Token>,
+    variables: Vec<String>,
+    /// Calls and numbers that are invalid, by their place: they are reported after errors of the grammar.
+    invalid: Vec<(usize, SearchError)>,
+    /// Number of calls and numbers so far.
+    places: usize,
 }
 
-/// Parses a script. Returns its syntax tree and its fields.
-pub(super) fn parse(text: &str, params: Option<&Value>) -> Result<(Node, Vec<String>)> {
+/// Parses a script. Returns its syntax tree and its variables.
+///
+/// # Errors
+/// A script that is none, or that calls a function that there is not.
+pub(super) fn parse(script: &str) -> Result<(Node, Vec<String>)> {
     let mut parser = Parser {
-        text,
-        at: 0,
-        params,
-        fields: vec![],
+        script,
+        lexer: Lexer::new(script),
+        ahead: vec![],
+        variables: vec![],
+        invalid: vec![],
+        places: 0,
     };
-    let root = parser.conditional(MAX_DEPTH)?;
-    parser.space();
-    if parser.at < text.len() {
-        return Err(parser.unexpected());
+    let root = parser.conditional(&[], MAX_DEPTH)?;
+    if parser.peek(0)?.kind != Kind::End {
+        return Err(match parser.peek(1)?.kind {
+            Kind::End => parser.error("UnwantedTokenException", "extraneous", 0),
+            _ => parser.error("MissingTokenException", "missing", 0),
+        });
     }
-    Ok((root, parser.fields))
+    match parser.invalid.into_iter().min_by_key(|(place, _)| *place) {
+        Some((_, error)) => Err(error),
+        None => Ok((root, parser.variables)),
+    }
 }
 
 impl Parser<'_> {
-    fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or("")
-    }
-
-    fn space(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start().len();
-    }
-
-    fn unexpected(&self) -> SearchError {
-        invalid(self.text, &format!("unexpected input at {}", self.at))
-    }
-
-    /// Consumes a sign, if it is next.
-    fn take(&mut self, sign: &str) -> bool {
-        self.space();
-        let taken = self.rest().starts_with(sign);
-        if taken {
-            self.at += sign.len();
+    /// Returns a token ahead.
+    fn peek(&mut self, at: usize) -> Result<&Token> {
+        while self.ahead.len() <= at {
+            let token = self.lexer.next()?;
+            self.ahead.push(token);
         }
-        taken
+        self.ahead
+            .get(at)
+            .ok_or_else(|| invalid(self.script, "a token is missing"))
     }
 
-    fn expect(&mut self, sign: &str) -> Result<()> {
-        if self.take(sign) {
-            Ok(())
+    fn next(&mut self) -> Result<Token> {
+        self.peek(0)?;
+        Ok(self.ahead.remove(0))
+    }
+
+    /// Returns the error `kind` for the token `at`.
+    fn error(&mut self, kind: &'static str, what: &str, at: usize) -> SearchError {
+        match self.peek(at) {
+            Ok(token) => {
+                let reason = format!("{what} {token} at position ({}).", token.position);
+                unparsed(self.script, kind, &reason)
+            }
+            Err(error) => error,
+        }
+    }
+
+    /// Returns the error for a token that begins or continues no expression.
+    fn no_alternative(&mut self, at: usize) -> SearchError {
+        const KIND: &str = "NoViableAltException";
+        match self.peek(at).map(|token| token.kind) {
+            Ok(Kind::End) => unparsed(self.script, KIND, "unexpected end of expression."),
+            _ => self.error(KIND, "invalid sequence of tokens near", at),
+        }
+    }
+
+    /// Consumes a sign. `continues` returns whether a token can be after the sign.
+    fn expect(&mut self, sign: &str, continues: impl Fn(&Token) -> bool) -> Result<()> {
+        if self.peek(0)?.is(sign) {
+            return self.next().map(drop);
+        }
+        Err(if self.peek(1)?.is(sign) {
+            self.error("UnwantedTokenException", "extraneous", 0)
+        } else if continues(self.peek(0)?) {
+            self.error("MissingTokenException", "missing", 0)
         } else {
-            Err(self.unexpected())
-        }
+            self.error("MismatchedTokenException", "unexpected token", 0)
+        })
     }
 
-    fn conditional(&mut self, depth: usize) -> Result<Node> {
-        let Some(below) = depth.checked_sub(1) else {
-            return Err(invalid(self.text, "the script is nested too deeply"));
-        };
-        let condition = self.binary(0, below)?;
-        if !self.take("?") {
+    fn below(&self, depth: usize) -> Result<usize> {
+        let too_deep = || invalid(self.script, "the script is nested too deeply");
+        depth.checked_sub(1).ok_or_else(too_deep)
+    }
+
+    /// Parses an expression. `ends` are the signs that can be after it.
+    fn conditional(&mut self, ends: Ends, depth: usize) -> Result<Node> {
+        let below = self.below(depth)?;
+        let condition = self.binary(0, ends, below)?;
+        if !self.peek(0)?.is("?") {
             return Ok(condition);
         }
-        let yes = self.conditional(below)?;
-        self.expect(":")?;
-        Ok(Node::Conditional(Box::new([condition, yes, self.conditional(below)?])))
+        self.next()?;
+        let yes = self.conditional(&[":"], below)?;
+        self.expect(":", begins)?;
+        let no = self.conditional(ends, below)?;
+        Ok(Node::Conditional(Box::new([condition, yes, no])))
     }
 
-    fn binary(&mut self, level: usize, depth: usize) -> Result<Node> {
+    fn binary(&mut self, level: usize, ends: Ends, depth: usize) -> Result<Node> {
         let Some(operators) = LEVELS.get(level) else {
-            return self.unary(depth);
+            return self.unary(ends, depth);
         };
-        let mut left = self.binary(level + 1, depth)?;
-        while let Some((sign, operation)) = self.operator(operators) {
-            self.at += sign.len();
-            left = Node::Operation(operation, vec![left, self.binary(level + 1, depth)?]);
+        let mut left = self.binary(level + 1, ends, depth)?;
+        loop {
+            let token = self.peek(0)?;
+            let Some((_, operator)) = operators.iter().find(|(sign, _)| token.is(sign)) else {
+                return Ok(left);
+            };
+            self.next()?;
+            let parts = Box::new([left, self.binary(level + 1, ends, depth)?]);
+            left = match operator {
+                Binary::Or => Node::Or(parts),
+                Binary::And => Node::And(parts),
+                Binary::Whole(operation) => Node::Whole(*operation, parts),
+                Binary::Shift(operation) => Node::Shift(*operation, parts),
+                Binary::Comparison(operation) => Node::Comparison(*operation, parts),
+                Binary::Arithmetic(operation) => Node::Arithmetic(*operation, parts),
+            };
         }
-        Ok(left)
     }
 
-    /// Returns the next operator, if it is one of these and not a prefix of another one.
-    fn operator(&mut self, operators: &[(&'static str, Operation)]) -> Option<(&'static str, Operation)> {
-        self.space();
-        let rest = self.rest();
-        let longest = LEVELS
-            .iter()
-            .flat_map(|level| level.iter().map(|(sign, _)| *sign))
-            .filter(|sign| rest.starts_with(sign))
-            .max_by_key(|sign| sign.len())?;
-        operators.iter().find(|(sign, _)| *sign == longest).copied()
-    }
-
-    fn unary(&mut self, depth: usize) -> Result<Node> {
-        let Some(below) = depth.checked_sub(1) else {
-            return Err(invalid(self.text, "the script is nested too deeply"));
-        };
-        let signs: [(&str, Operation); 4] = [
-            ("-", |n| -at(n, 0)),
-            ("+", |n| at(n, 0)),
-            ("!", |n| truth(at(n, 0) == 0.0)),
-            ("~", |n| !whole(n, 0) as f64),
-        ];
-        for (sign, operation) in signs {
-            if self.take(sign) {
-                return Ok(Node::Operation(operation, vec![self.unary(below)?]));
+    fn unary(&mut self, ends: Ends, depth: usize) -> Result<Node> {
+        let below = self.below(depth)?;
+        let token = self.peek(0)?.clone();
+        match token.kind {
+            Kind::Sign("+") => {
+                self.next()?;
+                self.unary(ends, below)
             }
-        }
-        self.primary(below)
-    }
-
-    fn primary(&mut self, depth: usize) -> Result<Node> {
-        if self.take("(") {
-            let inner = self.conditional(depth)?;
-            self.expect(")")?;
-            return Ok(inner);
-        }
-        self.space();
-        if self.rest().starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-            return self.number();
-        }
-        let length = self.rest().find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let name = self
-            .rest()
-            .get(..length.unwrap_or(self.rest().len()))
-            .unwrap_or("")
-            .to_owned();
-        self.at += name.len();
-        match name.as_str() {
-            "" => Err(self.unexpected()),
-            "doc" => self.field(),
-            "_score" => Ok(Node::Score),
-            _ if self.take("(") => self.call(&name, depth),
-            _ => {
-                let value = self.params.and_then(|params| params.get(&name)).and_then(Value::as_f64);
-                value
-                    .map(Node::Number)
-                    .ok_or_else(|| invalid(self.text, &format!("Unknown variable [{name}] in expression")))
+            Kind::Sign(sign @ ("-" | "~" | "!")) => {
+                self.next()?;
+                let part = Box::new(self.unary(ends, below)?);
+                Ok(match sign {
+                    "-" => Node::Negation(part),
+                    "~" => Node::Complement(part),
+                    _ => Node::Not(part),
+                })
             }
+            Kind::Sign("(") => {
+                self.next()?;
+                let inner = self.conditional(&[")"], below)?;
+                self.expect(")", |token| follows(token, ends))?;
+                Ok(inner)
+            }
+            Kind::Variable => self.variable(&token.text, ends, below),
+            Kind::Decimal | Kind::Octal | Kind::Hex => {
+                self.next()?;
+                Ok(self.number(&token))
+            }
+            Kind::Sign(_) | Kind::End => Err(self.no_alternative(0)),
         }
     }
 
-    fn number(&mut self) -> Result<Node> {
-        let rest = self.rest();
-        if let Some(digits) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
-            let length = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
-            let value = i64::from_str_radix(digits.get(..length).unwrap_or(""), 16);
-            let value = value.map_err(|_| self.unexpected())?;
-            self.at += 2 + length;
-            return Ok(Node::Number(value as f64));
+    fn variable(&mut self, name: &str, ends: Ends, depth: usize) -> Result<Node> {
+        let after = self.peek(1)?;
+        if after.is("(") {
+            self.next()?;
+            return self.call(name, ends, depth);
         }
-        let mut before = ' ';
-        let length = rest.find(|c: char| {
-            let belongs = c.is_ascii_digit()
-                || matches!(c, '.' | 'e' | 'E')
-                || matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
-            before = c;
-            !belongs
-        });
-        let text = rest.get(..length.unwrap_or(rest.len())).unwrap_or("");
-        let value = text.parse().map_err(|_| self.unexpected())?;
-        self.at += text.len();
-        Ok(Node::Number(value))
-    }
-
-    /// Parses `['name'].value`, after `doc`.
-    fn field(&mut self) -> Result<Node> {
-        self.expect("[")?;
-        let quote = if self.take("'") { '\'' } else { '"' };
-        if quote == '"' {
-            self.expect("\"")?;
+        if after.kind != Kind::End && !follows(after, &[":", ",", ")"]) {
+            return Err(self.no_alternative(1));
         }
-        let end = self.rest().find(quote).ok_or_else(|| self.unexpected())?;
-        let name = self.rest().get(..end).unwrap_or("").to_owned();
-        self.at += end + 1;
-        self.expect("]")?;
-        self.expect(".")?;
-        self.expect("value")?;
-        let known = self.fields.iter().position(|field| *field == name);
-        Ok(Node::Field(known.unwrap_or_else(|| {
-            self.fields.push(name);
-            self.fields.len() - 1
+        self.next()?;
+        let name = in_single_quotes(name);
+        let known = self.variables.iter().position(|own| *own == name);
+        Ok(Node::Variable(known.unwrap_or_else(|| {
+            self.variables.push(name);
+            self.variables.len() - 1
         })))
     }
 
-    fn call(&mut self, name: &str, depth: usize) -> Result<Node> {
-        let function = FUNCTIONS.iter().find(|(known, ..)| *known == name);
-        let Some((_, min, max, operation)) = function else {
-            return Err(invalid(self.text, &format!("Unrecognized function call ({name})")));
-        };
+    fn call(&mut self, name: &str, ends: Ends, depth: usize) -> Result<Node> {
+        let place = self.place();
+        self.next()?;
         let mut parts = Vec::new();
-        while !self.take(")") {
-            if !parts.is_empty() {
-                self.expect(",")?;
-            }
-            parts.push(self.conditional(depth)?);
-            if parts.len() > *max {
-                break;
+        if begins(self.peek(0)?) {
+            parts.push(self.conditional(&[",", ")"], depth)?);
+            while self.peek(0)?.is(",") {
+                self.next()?;
+                parts.push(self.conditional(&[",", ")"], depth)?);
             }
         }
-        if !(*min..=*max).contains(&parts.len()) {
-            let reason = format!("Function ({name}) expects {min} arguments but got {}", parts.len());
-            return Err(invalid(self.text, &reason));
-        }
-        Ok(Node::Operation(*operation, parts))
+        self.expect(")", |token| follows(token, ends))?;
+        let reason = match function(name) {
+            None => format!("Unrecognized method call ({name})."),
+            Some((_, count, _)) if count != parts.len() => format!(
+                "Expected ({count}) arguments for method call ({name}), but found ({}).",
+                parts.len()
+            ),
+            Some((.., operation)) => return Ok(Node::Call(operation, parts)),
+        };
+        self.invalid.push((place, SearchError::argument(reason)));
+        Ok(Node::Number(0.0))
     }
+
+    fn number(&mut self, token: &Token) -> Node {
+        let place = self.place();
+        let whole = |digits: &str, radix| i64::from_str_radix(digits, radix).map(Node::Integer);
+        let parsed = match token.kind {
+            Kind::Hex => whole(token.text.get(2..).unwrap_or(""), 16).map_err(|_| token.text.get(2..)),
+            Kind::Octal => whole(token.text.get(1..).unwrap_or(""), 8).map_err(|_| token.text.get(1..)),
+            _ => token
+                .text
+                .parse()
+                .map(Node::Number)
+                .map_err(|_| Some(token.text.as_str())),
+        };
+        parsed.unwrap_or_else(|digits| {
+            self.invalid.push((place, SearchError::number(digits.unwrap_or(""))));
+            Node::Number(0.0)
+        })
+    }
+
+    fn place(&mut self) -> usize {
+        self.places += 1;
+        self.places
+    }
+}
+
+/// Returns whether a token begins an expression.
+fn begins(token: &Token) -> bool {
+    match token.kind {
+        Kind::Variable | Kind::Decimal | Kind::Octal | Kind::Hex => true,
+        Kind::Sign(sign) => ["(", "+", "-", "~", "!"].contains(&sign),
+        Kind::End => false,
+    }
+}
+
+/// Returns whether a token can be after a part of an expression, which one of `ends` can be after.
+fn follows(token: &Token, ends: &[&str]) -> bool {
+    let mut operators = LEVELS.iter().flat_map(|level| level.iter());
+    let Kind::Sign(sign) = token.kind else { return false };
+    sign == "?" || ends.contains(&sign) || operators.any(|(known, _)| *known == sign)
+}
+
+/// Returns the name of a variable with its texts in single quotes.
+fn in_single_quotes(name: &str) -> String {
+    let mut single = String::with_capacity(name.len());
+    let mut chars = name.chars();
+    let mut quote = None;
+    while let Some(char) = chars.next() {
+        match (char, quote) {
+            ('\\', Some('"')) => match chars.next() {
+                Some('"') => single.push('"'),
+                escaped => {
+                    single.push('\\');
+                    single.extend(escaped);
+                }
+            },
+            ('\\', Some(_)) => {
+                single.push('\\');
+                single.extend(chars.next());
+            }
+            ('\'' | '"', None) => {
+                quote = Some(char);
+                single.push('\'');
+            }
+            (char, Some(own)) if char == own => {
+                quote = None;
+                single.push('\'');
+            }
+            ('\'', Some(_)) => single.push_str("\\'"),
+            _ => single.push(char),
+        }
+    }
+    single
 }

@@ -10,6 +10,7 @@ use crate::find::{check_loadable, visible_source};
 use crate::index::{Condition, VersionType, Written};
 use crate::mapping::truth;
 use crate::routing::Placement;
+use crate::script::{self, Script};
 use crate::shared::Shared;
 
 /// A document that was updated.
@@ -23,7 +24,7 @@ pub(crate) struct Updated {
 pub(crate) const SCRIPTS: [&str; 3] = ["script", "script_id", "script_file"];
 
 fn has_script(body: &Value) -> bool {
-    SCRIPTS.iter().any(|key| body.get(*key).is_some())
+    Script::texts(body).next().is_some()
 }
 
 /// Returns the problems of an update with its body and its version.
@@ -86,8 +87,15 @@ pub(crate) fn update(
         let known = shard.get(type_name, id)?;
         let runs_script = has_script && (known.is_some() || upsert.is_some() && is_set("scripted_upsert"));
         if runs_script {
-            let disabled = SearchError::new(400, "ScriptException", "dynamic scripting for [groovy] disabled");
-            return Err(SearchError::illegal("failed to execute script").caused_by(disabled));
+            let cause = match Script::parse(body) {
+                Err(error) if error.kind == script::MULTIPLE => return Err(error),
+                Err(error) => error,
+                Ok(_) => {
+                    let reason = "Cannot use expressions for updates";
+                    SearchError::new(400, "UnsupportedOperationException", reason)
+                }
+            };
+            return Err(SearchError::illegal("failed to execute script").caused_by(cause));
         }
         let (source, condition, unchanged) = match (&known, upsert) {
             (None, None) => {

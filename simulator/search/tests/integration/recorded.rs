@@ -94,6 +94,10 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_sources_read_on(include_str!("../recorded/read_sources.jsonl"), 700)]
 #[case::of_random_highlights(include_str!("../recorded/random_highlights.jsonl"), 250)]
 #[case::of_completions(include_str!("../recorded/completions.jsonl"), 400)]
+#[case::of_scripts(include_str!("../recorded/scripts.jsonl"), 700)]
+#[case::of_random_searches(include_str!("../recorded/random_searches.jsonl"), 900)]
+#[case::of_random_aggregations(include_str!("../recorded/random_aggregations.jsonl"), 550)]
+#[case::of_aggregations_of_shards(include_str!("../recorded/aggregations_of_shards.jsonl"), 250)]
 #[case::of_query_strings(include_str!("../recorded/query_strings.jsonl"), 430)]
 #[tokio::test]
 async fn requests_are_answered_as_by_elasticsearch(#[case] recorded: &str, #[case] at_least: usize) {

@@ -66,7 +66,7 @@ async fn script_values_are_aggregated() {
 async fn invalid_scripts_are_rejected() {
     let backend = logs().await;
     for (script, reason) in [
-        (json!({"script": "1"}), "lang [groovy] are disabled"),
+        (json!({"script": "1"}), "dynamic scripting for [groovy] disabled"),
         (
             json!({"script": "doc['absent'].value", "lang": "expression"}),
             "Field [absent] used in expression does not exist",

@@ -14,6 +14,7 @@ pub(super) fn check(name: &str, kind: &Kind<'_>, context: &Context<'_>) -> Resul
         Kind::Query(query) => drop(context.parse_query(query)?),
         Kind::Filter(filter) => drop(context.parse_filter(filter)?),
         Kind::Terms(terms) => {
+            fields.scripts(&terms.values)?;
             for field in terms.values.iter().filter_map(Values::field) {
                 if let Some(data) = context.mapping.field_data(field) {
                     data.check(field)?;
@@ -37,6 +38,7 @@ pub(super) fn check(name: &str, kind: &Kind<'_>, context: &Context<'_>) -> Resul
             }
         }
         Kind::Statistical(statistical) => {
+            fields.scripts(&statistical.values)?;
             for field in statistical.values.iter().filter_map(Values::field) {
                 let data = fields.mapped(field, &format!("No mapping found for field [{field}]"))?;
                 let single = statistical.field.as_deref().unwrap_or("null");
@@ -45,6 +47,7 @@ pub(super) fn check(name: &str, kind: &Kind<'_>, context: &Context<'_>) -> Resul
         }
         Kind::TermsStats(terms) => {
             fields.mapped(&terms.key, &format!("failed to find mapping for {}", terms.key))?;
+            fields.scripts(std::slice::from_ref(&terms.values))?;
             if let Some(field) = terms.values.field() {
                 let data = fields.mapped(field, &format!("failed to find mapping for {field}"))?;
                 fields.of_numbers(data, &format!("value_field [{field}]"))?;
@@ -100,6 +103,14 @@ impl Fields<'_> {
         let data = self.context.mapping.field_data(field);
         let data = data.filter(|_| field.starts_with('_') || self.context.mapped_in_types(field).is_some());
         data.ok_or_else(|| refuse(self.name, missing))
+    }
+
+    /// Fails for scripts with unknown variables.
+    fn scripts(&self, values: &[Values]) -> Result<()> {
+        values.iter().try_for_each(|values| match values {
+            Values::Field(_) => Ok(()),
+            Values::Script(script) => script.mapped(self.context.mapping).map(drop),
+        })
     }
 
     /// Fails for a field that has no numbers, or that is `missing`, and for a script that cannot be computed.

@@ -40,5 +40,5 @@ pub(super) fn script(settings: &Map<String, Value>, keys: &[&str]) -> Result<Opt
     for key in ["lang", "params"] {
         own.extend(settings.get(key).map(|value| (key.to_owned(), value.clone())));
     }
-    Script::parse(&own.into()).map(Some)
+    Script::parse(&own.into())
 }
