@@ -98,21 +98,38 @@ impl Rounding {
             };
             Ok(sign * millis(length)?)
         };
-        let both = offset(settings.get("offset"))?;
-        rounding.pre_offset = offset(get(["pre_offset", "preOffset"]))? - both;
-        rounding.post_offset = offset(get(["post_offset", "postOffset"]))? + both;
+        // The last of the settings counts.
+        for (key, value) in settings.as_object().into_iter().flatten() {
+            match key.as_str() {
+                "offset" => {
+                    rounding.post_offset = offset(Some(value))?;
+                    rounding.pre_offset = -rounding.post_offset;
+                }
+                "pre_offset" | "preOffset" => rounding.pre_offset = offset(Some(value))?,
+                "post_offset" | "postOffset" => rounding.post_offset = offset(Some(value))?,
+                _ => {}
+            }
+        }
         Ok(rounding)
     }
 
     /// Returns the key of the bucket that contains a value.
     pub(super) fn key(&self, value: i64) -> i64 {
         let moved = value.saturating_add(self.pre_offset);
-        let local = moved.saturating_add(self.zone.offset_at(moved));
+        let zone_offset = self.zone.offset_at(moved);
+        let local = moved.saturating_add(zone_offset);
         let floor = match self.width {
             Width::Fixed(width) => local.div_euclid(width).saturating_mul(width),
             Width::Calendar(unit) => floor_to(local, unit),
         };
-        let floor = if self.to_utc { self.zone.utc_of(floor) } else { floor };
+        let floor = match self.width {
+            // An hour that comes twice is two.
+            Width::Calendar(Unit::Hour | Unit::Minute | Unit::Second) if self.to_utc => {
+                floor.saturating_sub(zone_offset)
+            }
+            _ if self.to_utc => self.zone.utc_of(floor),
+            _ => floor,
+        };
         floor
             .saturating_add(self.post_zone.offset_at(floor))
             .saturating_add(self.post_offset)
@@ -120,18 +137,23 @@ impl Rounding {
 
     /// Returns the key of the next bucket.
     fn next(&self, key: i64) -> i64 {
-        let plain = key.saturating_sub(self.post_offset);
+        let plain = self.post_zone.utc_of(key.saturating_sub(self.post_offset));
         let local = if self.to_utc {
             plain.saturating_add(self.zone.offset_at(plain))
         } else {
             plain
         };
         let next = match self.width {
+            Width::Calendar(unit @ (Unit::Hour | Unit::Minute | Unit::Second)) if self.to_utc => {
+                plain.saturating_add(unit.millis().unwrap_or(1))
+            }
+            Width::Fixed(width) if self.to_utc => self.zone.utc_of(local.saturating_add(width)),
             Width::Fixed(width) => local.saturating_add(width),
+            Width::Calendar(unit) if self.to_utc => self.zone.utc_of(add_units(local, 1, unit)),
             Width::Calendar(unit) => add_units(local, 1, unit),
         };
-        let next = if self.to_utc { self.zone.utc_of(next) } else { next };
-        next.saturating_add(self.post_offset)
+        next.saturating_add(self.post_zone.offset_at(next))
+            .saturating_add(self.post_offset)
     }
 
     /// Whether each bucket is the range from its key to the next key.

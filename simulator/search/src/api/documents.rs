@@ -259,6 +259,8 @@ pub(super) fn contents(
             }
             response.insert("_source".to_owned(), filter.apply(source));
         }
+        // Elasticsearch filters what is not there.
+        (Some(filter), None) if filter.enabled && !filter.is_plain() => return Err(SearchError::null_pointer()),
         (None, Some(source)) if wants_source => {
             response.insert("_source".to_owned(), source.clone().into_owned());
         }
@@ -272,7 +274,7 @@ pub(super) fn contents(
         }
         // Fields that are not mapped, or not named in full, are not returned.
         let Some(own) = mapping.exact_field(field) else {
-            if mapping.is_object(field) && mapping.field(field).is_none() {
+            if mapping.is_object_of(field, &[stored.type_name().to_owned()]) && mapping.field(field).is_none() {
                 return Err(SearchError::illegal(format!("field [{field}] isn't a leaf field")));
             }
             continue;
@@ -413,9 +415,8 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
     };
     let whole = crate::json::value(stored.source())?;
     let source = visible_source(&index.mapping(), stored.type_name(), &whole);
-    let Some(source) = source else {
-        return Ok(missing());
-    };
+    // Elasticsearch returns what is not there.
+    let source = source.ok_or_else(SearchError::null_pointer)?;
     if filter.as_ref().is_some_and(|filter| !filter.is_plain()) {
         json::check_integers(stored.source(), &whole)?;
     }

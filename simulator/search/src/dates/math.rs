@@ -136,10 +136,7 @@ pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, 
         (now, math)
     } else if let Some((date, math)) = text.split_once("||") {
         (
-            zoned(
-                format.parse_lenient(date, Fill::Floor).ok_or_else(|| failed(date))?,
-                date,
-            ),
+            zoned(format.parse_lenient(date, fill).ok_or_else(|| failed(date))?, date),
             math,
         )
     } else {
@@ -204,7 +201,7 @@ mod tests {
     #[case("now-1d/d", Fill::Ceiling, 1435276799999)]
     #[case("2015-06-23||+6h", Fill::Floor, 1435039200000)]
     #[case("2015-06-24||/d", Fill::Ceiling, 1435190399999)]
-    #[case("2015-06-24||+2h", Fill::Ceiling, 1435111200000)]
+    #[case("2015-06-24||+2h", Fill::Ceiling, 1435197599999)]
     #[case("now/M", Fill::Floor, 1433116800000)]
     #[case("now/w", Fill::Floor, 1434931200000)]
     #[case("now/y", Fill::Ceiling, 1451606399999)]

@@ -104,8 +104,11 @@ fn hit_json(
     {
         loaded.clone()?;
     }
-    if let (Some(filter), Some(source)) = (filter, &source) {
-        shown.insert("_source".to_owned(), filter.apply(source));
+    match (filter, &source) {
+        (Some(filter), Some(source)) => drop(shown.insert("_source".to_owned(), filter.apply(source))),
+        // Elasticsearch filters what is not there.
+        (Some(filter), None) if !filter.is_plain() => return Err(SearchError::null_pointer()),
+        _ => {}
     }
     let mut fields = Map::new();
     for name in ["_routing", "_parent", TIMESTAMP, TTL] {
@@ -136,8 +139,14 @@ fn hit_json(
         };
         for name in names {
             // Unmapped fields are not extracted from the source.
-            let Some(field) = mapping.field(&name) else {
-                if mapping.is_object(&name) {
+            let is_searched = |field: &&Field| {
+                let mut types = request.types.iter();
+                request.types.is_empty()
+                    || mapping.named_type(&name).is_some()
+                    || types.any(|own| mapping.has_field(own, &field.name))
+            };
+            let Some(field) = mapping.field(&name).filter(is_searched) else {
+                if mapping.is_object_of(&name, &request.types) {
                     return Err(SearchError::illegal(format!("field [{name}] isn't a leaf field")));
                 }
                 continue;
@@ -164,7 +173,7 @@ fn hit_json(
     for (name, filter) in &request.partial_fields {
         fields.insert(
             name.clone(),
-            json!([filter.apply(source.as_deref().unwrap_or(&Value::Null))]),
+            json!([filter.apply(source.as_deref().unwrap_or(&json!({})))]),
         );
     }
     for name in &request.fielddata_fields {

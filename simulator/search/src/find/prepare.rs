@@ -102,11 +102,11 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
         QueryKind::Constant {
             query: inner,
             form: None,
-        } => query.boost == 1.0 && is_all(inner),
+        } => is_all(inner),
         _ => is_all(&query),
     };
     Ok(match matches_all {
-        true => filter.constant(),
+        true => filter.constant().boosted(query.boost),
         false => query.filtered(filter),
     })
 }

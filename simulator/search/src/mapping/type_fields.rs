@@ -25,6 +25,14 @@ impl Mapping {
         name == "_all" || paths.any(|path| own.root.field(path).is_some())
     }
 
+    /// Returns whether a path is an object of one of these types, or of any if there are none. A type is an object,
+    /// too.
+    pub(crate) fn is_object_of(&self, path: &str, types: &[String]) -> bool {
+        let is_wanted = |name: &String| types.is_empty() || types.contains(name);
+        let mut own = self.types.iter().filter(|(name, _)| is_wanted(name));
+        own.any(|(name, own)| name == path || own.root.is_object(path))
+    }
+
     /// Splits a name into a type and the full name of a field of that type, if the name starts with a type.
     pub(crate) fn named_type<'a>(&'a self, name: &'a str) -> Option<(&'a str, &'a str)> {
         let (type_name, rest) = name.split_once('.')?;

@@ -167,7 +167,14 @@ impl Builder<'_> {
     ) -> Result<Option<Query>> {
         let built = |name: &str| -> Result<Option<Query>> {
             match build(name) {
-                Err(error) if self.settings.lenient && error.kind != "ParseException" => Ok(None),
+                // A text for a field of other types is analyzed, which fails for numbers.
+                Err(error)
+                    if self.settings.lenient
+                        && error.kind != "ParseException"
+                        && (name.starts_with('_') || self.context.mapped(name).is_some()) =>
+                {
+                    Ok(None)
+                }
                 built => Ok(built?.map(|query| self.context.of_named_type(name, query))),
             }
         };
@@ -408,7 +415,7 @@ impl Builder<'_> {
                 bound.map(|(text, included)| (self.expanded(&text), included))
             }
         };
-        range(self.context, name, cased(lower), cased(upper), self.settings.time_zone)
+        range(self.context, name, cased(lower), cased(upper), 0)
     }
 }
 

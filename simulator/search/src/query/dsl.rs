@@ -308,9 +308,11 @@ pub(super) fn of_indices(
         true => Some(inner),
         false => otherwise,
     };
+    // Within it, all types are searched.
+    let context_within = Context { types: &[], ..*context };
     let query = match chosen {
-        Some(body @ Value::Object(_)) if kind == "query" => context.query_at(&mut Tokens::new(body))?,
-        Some(body @ Value::Object(_)) => context.filter_at(&mut Tokens::new(body))?,
+        Some(body @ Value::Object(_)) if kind == "query" => context_within.query_at(&mut Tokens::new(body))?,
+        Some(body @ Value::Object(_)) => context_within.filter_at(&mut Tokens::new(body))?,
         Some(word) if word == "none" => Some(QueryKind::Nothing.into()),
         _ => Some(QueryKind::All.into()),
     };
@@ -349,6 +351,7 @@ fn boolean(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     })?;
     let wanted = settings.get("minimum_should_match").cloned();
     let (boost, coord) = (settings.boost(), !settings.flag("disable_coord").unwrap_or(false));
+    let adjusts_negative = settings.flag("adjust_pure_negative").unwrap_or(true);
     let named = settings.get("_name").cloned();
     let clauses = clauses(context, settings)?;
     if clauses.is_empty() {
@@ -359,7 +362,10 @@ fn boolean(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         minimum_should_match: 0,
         coord,
     });
-    let query = with_minimum(query, wanted.as_ref())?.boosted(boost).fix_negative();
+    let mut query = with_minimum(query, wanted.as_ref())?.boosted(boost);
+    if adjusts_negative {
+        query = query.fix_negative();
+    }
     context.name(named.as_ref(), &query);
     Ok(query)
 }

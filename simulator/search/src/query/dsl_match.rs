@@ -7,6 +7,7 @@ use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 use crate::json::text_of;
 use crate::json::{Token, Tokens};
+use crate::mapping::Field;
 use crate::query::dsl_parts::{
     auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of, with_boost,
     with_minimum,
@@ -120,7 +121,9 @@ impl MatchSettings {
 
     fn of_any_type(&self, context: &Context<'_>, name: &str) -> Result<Option<Query>> {
         let field = context.field(name);
-        if let Some(mapped) = exact_field(context, name, &self.text)? {
+        // A field of other types has no values, but texts with the analyzer of the query.
+        let is_analyzed = self.analyzer.is_some() && context.mapped(name).is_none();
+        if !is_analyzed && let Some(mapped) = exact_field(context, name, &self.text)? {
             return match exact_value(context, mapped, &self.value) {
                 Err(_) if self.lenient && context.mapped(name).is_some() => Ok(None),
                 built => built.map(Some),
@@ -390,8 +393,9 @@ impl MatchSettings {
         type Key<'k> = Option<(String, Option<&'k str>)>;
         let mut groups: Vec<(Key<'_>, Members)> = Vec::new();
         for (name, boost) in fields {
-            // A number has an analyzer of its own.
-            let field = context.mapped(name).filter(|field| !field.field_type.kind.is_numeric());
+            // Without that of the query, a number has an analyzer of its own.
+            let is_text = |field: &&Field| self.analyzer.is_some() || !field.field_type.kind.is_numeric();
+            let field = context.mapped(name).filter(is_text);
             let analyzer = field.map(|field| match self.analyzer {
                 Some(_) => (String::new(), None),
                 None => {
@@ -411,7 +415,11 @@ impl MatchSettings {
         let mut queries = Vec::new();
         for (_, members) in groups {
             let Some((name, boost)) = members.first() else { continue };
-            if members.len() == 1 {
+            let is_number = context
+                .mapped(name)
+                .is_some_and(|field| field.field_type.kind.is_numeric());
+            // The first field stands for all.
+            if members.len() == 1 || is_number {
                 let query = self.build(context, name)?;
                 queries.extend(query.map(|query| with_boost(query, *boost)));
                 continue;
@@ -425,7 +433,13 @@ impl MatchSettings {
                         .iter()
                         .map(|(name, boost)| (context.field(name), *boost))
                         .collect();
-                    (self.operator.occur(), QueryKind::Blended { fields, text, tie }.into())
+                    let blended = QueryKind::Blended {
+                        fields,
+                        text,
+                        tie,
+                        cutoff: self.cutoff,
+                    };
+                    (self.operator.occur(), blended.into())
                 })
                 .collect();
             let optional = if self.operator == Operator::Or {

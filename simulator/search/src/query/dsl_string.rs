@@ -193,7 +193,8 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     }
     if let Some(zone) = settings.text("time_zone") {
         let unknown = |_| parsing_error(context, &format!("[query_string] time_zone [{zone}] is unknown"));
-        parsed.time_zone = TimeZone::parse(&zone).map_err(unknown)?.offset_at(context.now);
+        // Only checked, as in Elasticsearch.
+        TimeZone::parse(&zone).map_err(unknown)?;
     }
     parsed.rewrite = rewrite_of(settings.get("rewrite"))?;
     rewrite_of(settings.get("fuzzy_rewrite"))?;

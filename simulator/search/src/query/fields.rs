@@ -334,6 +334,11 @@ impl<'a> Context<'a> {
         let names = match pattern {
             _ if pattern.contains('*') => self.mapping.field_names(pattern),
             "_all" | "_type" | "_uid" | "_source" => return QueryKind::All.into(),
+            // A type is an object, and its fields are those of a type that begin with its name.
+            _ if self.type_names().contains(&pattern) => {
+                let is_own = |name: &String| self.mapping.has_field(pattern, name);
+                below.into_iter().filter(is_own).collect()
+            }
             // An object exists if one of its fields does.
             _ if self.mapping.exact_field(pattern).is_none()
                 && (!below.is_empty() || self.mapping.is_object(pattern)) =>
@@ -430,13 +435,13 @@ impl<'a> Context<'a> {
         QueryKind::Term { field, text }.into()
     }
 
-    /// Expands a pattern of field names. Returns the pattern itself if it has no star.
+    /// Expands a pattern of field names, of whatever type. Returns the pattern itself if it has no star.
     pub(crate) fn names(&self, pattern: &str) -> Vec<String> {
         if !pattern.contains('*') {
             return vec![pattern.to_owned()];
         }
         let is_searched = |name: &String| {
-            let field = self.mapped(name);
+            let field = self.mapping.field(name);
             field.is_some_and(|field| field.field_type.kind != Kind::Binary)
         };
         let names = self.mapping.field_names(pattern).into_iter().filter(is_searched);

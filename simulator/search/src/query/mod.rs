@@ -252,6 +252,8 @@ pub(crate) enum QueryKind {
         fields: Vec<(QueryField, f32)>,
         text: String,
         tie: f32,
+        /// Frequency of documents, or their number, above which a document must have the term in a rarer field, too.
+        cutoff: Option<f32>,
     },
     Span(SpanQuery),
     /// Matches the positive query. Scores of documents that match the negative one are multiplied by `factor`.

@@ -54,7 +54,6 @@ pub(crate) struct StringSettings {
     pub(crate) fuzzy_max_expansions: i64,
     pub(crate) use_dis_max: bool,
     pub(crate) tie_breaker: f32,
-    pub(crate) time_zone: i64,
     /// How patterns count in scores. Default: not.
     pub(crate) rewrite: Option<Rewrite>,
 }
@@ -78,7 +77,6 @@ impl Default for StringSettings {
             fuzzy_max_expansions: 50,
             use_dis_max: true,
             tie_breaker: 0.0,
-            time_zone: 0,
             rewrite: None,
         }
     }

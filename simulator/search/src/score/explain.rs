@@ -101,13 +101,17 @@ fn explain(query: &Query, weight: &Weight, shard: &View, place: (usize, u32), bu
                 minimum_should_match,
                 coord,
             },
-            QueryKind::Bool { clauses, .. },
+            kind @ (QueryKind::Bool { .. } | QueryKind::Blended { .. }),
         ) => {
-            let parts = clauses
-                .iter()
-                .zip(weights)
-                .map(|((occur, query), (_, weight))| Ok((*occur, query, clause(query, weight)?)))
-                .collect::<Result<Vec<_>>>()?;
+            let parts = weights.iter().enumerate().map(|(number, (occur, weight))| {
+                // The terms of a blended query have no queries of their own.
+                let query = match kind {
+                    QueryKind::Bool { clauses, .. } => clauses.get(number).map_or(query, |(_, query)| query),
+                    _ => query,
+                };
+                Ok((*occur, query, clause(query, weight)?))
+            });
+            let parts = parts.collect::<Result<Vec<_>>>()?;
             return Ok(boolean(parts, *minimum_should_match, |overlap, scoring| {
                 (*coord).then(|| overlap as f32 / scoring as f32)
             }));

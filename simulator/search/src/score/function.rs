@@ -242,7 +242,7 @@ impl Scorer for FunctionScorer {
     }
 }
 
-/// Scorer of `boosting`: multiplies the scores of documents that match `negative` by `factor`.
+/// Scorer of `boosting`: adds the score of `negative`, which has no boost, and multiplies the sum by `factor`.
 pub(super) struct BoostingScorer {
     pub(super) positive: Box<dyn Scorer>,
     pub(super) negative: Option<Box<dyn Scorer>>,
@@ -264,8 +264,10 @@ impl Scorer for BoostingScorer {
 
     fn score(&mut self) -> f32 {
         let doc = self.positive.doc();
-        let lowered = self.negative.as_mut().is_some_and(|negative| negative.seek(doc) == doc);
-        self.positive.score() * if lowered { self.factor } else { 1.0 }
+        let score = self.positive.score();
+        let negative = self.negative.as_mut();
+        let lowering = negative.and_then(|negative| (negative.seek(doc) == doc).then(|| negative.score()));
+        lowering.map_or(score, |lowering| (score + lowering) * self.factor)
     }
 }
 

@@ -41,7 +41,7 @@ impl WeightBuilder<'_> {
             ..*self.corpus
         };
         let weight = Weight::of(&query.query, &alone, self.budget)?;
-        let squares = (query.mode != JoinMode::None).then(|| weight.sum_of_squares());
+        let mut squares = (query.mode != JoinMode::None).then(|| weight.sum_of_squares());
         let mut found: Vec<(usize, u32, f32)> = Vec::new();
         for (at, view) in self.corpus.view.segments.iter().enumerate() {
             let Some(mut scorer) = weight.scorer(at, view, self.budget)? else {
@@ -55,6 +55,10 @@ impl WeightBuilder<'_> {
                 }
                 doc = scorer.advance();
             }
+        }
+        if found.is_empty() {
+            // Nothing is weighed.
+            squares = Some(0.0);
         }
         let docs = match &query.relation {
             Relation::Children { parent_type, min, max } => {

@@ -137,7 +137,9 @@ impl Weight {
             | WeightKind::ListedTerm { similarity, .. }
             | WeightKind::Phrase { similarity, .. }
             | WeightKind::Span { similarity, .. } => similarity.sum_of_squares(self.boost),
-            WeightKind::Boosting { positive, .. } => square * positive.sum_of_squares(),
+            WeightKind::Boosting { positive, negative, .. } => {
+                square * (positive.sum_of_squares() + negative.sum_of_squares())
+            }
             WeightKind::Nested { inner, .. } => square * inner.sum_of_squares(),
             WeightKind::Related(related) => square * related.squares.unwrap_or(1.0),
             WeightKind::Functions { query, .. } => square * query.sum_of_squares(),

@@ -9,7 +9,6 @@ use crate::query::{
     Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
 use crate::score::all_boosts::AllBoosts;
-use crate::score::blended;
 use crate::score::corpus::Corpus;
 use crate::score::rewrite::Rewriter;
 use crate::score::similarity::SimilarityWeight;
@@ -26,7 +25,12 @@ pub(super) struct WeightBuilder<'a> {
 
 impl WeightBuilder<'_> {
     /// Statistics of a term, from its postings if they are those of the shard.
-    fn statistics(&self, field: &QueryField, text: &str, infos: &[Option<TermInfo>]) -> Result<TermStatistics> {
+    pub(super) fn statistics(
+        &self,
+        field: &QueryField,
+        text: &str,
+        infos: &[Option<TermInfo>],
+    ) -> Result<TermStatistics> {
         match self.corpus.statistics {
             Some(statistics) => statistics.of_term(field, text, self.budget),
             None => statistics::of_infos(self.corpus.view, field, infos, self.budget),
@@ -43,7 +47,7 @@ impl WeightBuilder<'_> {
         Ok(SimilarityWeight::new(field, terms, length.transpose()?))
     }
 
-    fn term_kind(
+    pub(super) fn term_kind(
         &self,
         field: &QueryField,
         text: &str,
@@ -140,7 +144,12 @@ impl WeightBuilder<'_> {
                     .collect::<Result<Vec<_>>>()?,
                 tie: *tie,
             },
-            QueryKind::Blended { fields, text, tie } => self.blended(fields, text, *tie)?,
+            QueryKind::Blended {
+                fields,
+                text,
+                tie,
+                cutoff,
+            } => self.blended(fields, text, *tie, *cutoff)?,
             QueryKind::Span(span) => self.span(span)?,
             QueryKind::Boosting {
                 positive,
@@ -217,7 +226,11 @@ impl WeightBuilder<'_> {
         };
         Ok(Weight {
             kind,
-            boost: query.boost,
+            boost: match query.kind {
+                // It is lost when the query is rewritten.
+                QueryKind::Boosting { .. } => 1.0,
+                _ => query.boost,
+            },
             value: 0.0,
             norm: 1.0,
         })
@@ -238,59 +251,6 @@ impl WeightBuilder<'_> {
             Ok(docs)
         });
         docs.collect()
-    }
-
-    /// Builds a term query over several fields with blended document frequencies: the highest frequency, incremented
-    /// for each lower one, within the bound of [`blended::max_doc`] (Elasticsearch's `BlendedTermQuery`).
-    fn blended(&self, fields: &[(QueryField, f32)], text: &str, tie: f32) -> Result<WeightKind> {
-        let mut terms = Vec::new();
-        for (field, boost) in fields {
-            let infos = term_infos(self.corpus.view, field, text)?;
-            let statistics = self.statistics(field, text, &infos)?;
-            terms.push((field, *boost, infos, statistics));
-        }
-        let mut order: Vec<usize> = (0..terms.len()).collect();
-        order.sort_by_key(|at| std::cmp::Reverse(terms.get(*at).map_or(0, |term| term.3.doc_freq)));
-        let max_doc_freq = terms.iter().map(|term| term.3.doc_freq).max().unwrap_or(0);
-        let most = terms.iter().map(|term| term.3.max_doc).max().unwrap_or(0);
-        let bound = match fields.len() {
-            0 | 1 => most,
-            _ => blended::max_doc(
-                self.corpus.view,
-                fields.iter().map(|(field, _)| field),
-                most,
-                self.budget,
-            )?,
-        };
-        let (mut actual, mut previous) = (max_doc_freq.min(bound), max_doc_freq);
-        let mut blended = vec![0u32; terms.len()];
-        for at in order {
-            let (Some(term), Some(slot)) = (terms.get(at), blended.get_mut(at)) else {
-                continue;
-            };
-            if term.3.doc_freq == 0 {
-                break;
-            }
-            if previous > term.3.doc_freq {
-                actual += 1;
-            }
-            previous = term.3.doc_freq;
-            *slot = actual.min(bound);
-        }
-        let weights = terms
-            .into_iter()
-            .zip(blended)
-            .map(|((field, boost, infos, own), doc_freq)| {
-                let statistics = TermStatistics { doc_freq, ..own };
-                Ok(Weight {
-                    kind: self.term_kind(field, text, statistics, infos)?,
-                    boost,
-                    value: 0.0,
-                    norm: 1.0,
-                })
-            })
-            .collect::<Result<_>>()?;
-        Ok(WeightKind::DisjunctionMax { weights, tie })
     }
 
     fn span(&self, span: &SpanQuery) -> Result<WeightKind> {
