@@ -27,6 +27,8 @@ const MAX_ID_BYTES: usize = 512;
 /// A document that was written: name of its concrete index, id, version.
 pub(crate) struct Indexed {
     pub(crate) index: String,
+    /// Number of its shard; `None` for a deletion in every shard.
+    pub(crate) shard: Option<u32>,
     pub(crate) id: String,
     pub(crate) written: Written,
 }
@@ -170,12 +172,19 @@ impl Prepared<'_> {
         &self.id
     }
 
+    /// Returns the number of the document's shard.
+    fn shard(&self) -> Result<u32> {
+        let routing = self.routing.as_deref().or(self.parent);
+        Ok(self.index.shard_of(&self.id, routing)?.0)
+    }
+
     /// Writes the document.
     fn write(&self, shared: &Shared, source: &[u8]) -> Result<Indexed> {
         let is_mapped = self.check()?;
         Ok(Indexed {
             written: self.write_checked(shared, source, is_mapped)?,
             index: self.index.name.clone(),
+            shard: Some(self.shard()?),
             id: self.id().to_owned(),
         })
     }
@@ -278,8 +287,10 @@ pub(crate) fn delete_document(
         true => index.delete_everywhere(type_name, id, condition, now)?,
         false => index.delete(type_name, id, routing.as_deref(), condition, now)?,
     };
+    let shard = index.shard_of(id, routing.as_deref())?.0;
     let indexed = Indexed {
         index: index.name.clone(),
+        shard: (!everywhere).then_some(shard),
         id: id.to_owned(),
         written,
     };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 
 use super::described;
@@ -11,6 +12,7 @@ use crate::json::{self, Token, Tokens, java_text};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
+use crate::ties::in_hash_order;
 
 /// Returns the aliases of an index as JSON.
 pub(crate) fn describe(index: &Index) -> Value {
@@ -78,7 +80,10 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
     }
 }
 
-fn missing(aliases: &str) -> SearchError {
+/// Returns the error of removals that found none of `aliases`, which it lists as a `HashSet`.
+fn missing<'a>(aliases: impl IntoIterator<Item = &'a str>) -> SearchError {
+    let aliases: IndexSet<&str> = aliases.into_iter().collect();
+    let aliases = in_hash_order(aliases.into_iter().collect(), |alias| (*alias).to_owned()).join(", ");
     SearchError::new(404, "AliasesMissingException", format!("aliases [[{aliases}]] missing"))
 }
 
@@ -129,7 +134,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
         });
     }
     if !found {
-        return Err(missing(&wanted.replace(',', ", ")));
+        return Err(missing(wanted.split(',')));
     }
     shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged(request.acknowledged()?))
@@ -294,7 +299,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         .iter()
         .all(|(_, names, _): &(_, Vec<String>, Option<Alias>)| names.is_empty())
     {
-        return Err(missing(&removed.join(", ")));
+        return Err(missing(removed.iter().map(String::as_str)));
     }
     let mut changed = Vec::new();
     for (index, names, definition) in planned {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::search::check_preference;
-use crate::cluster::Index;
+use crate::cluster::{Index, refresh_shard};
 use crate::error::{Result, SearchError};
 use crate::find::{
     SourceFilter, check_loadable, extract, metadata_value, names, stored_values, value_of_source, visible_source,
@@ -68,11 +68,13 @@ pub(super) fn check_write(request: &RestRequest) -> Result<()> {
     }
 }
 
-/// Refreshes a written index, if the request has `refresh`.
-pub(super) fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
-    match shared.cluster.index(index) {
-        Some(index) if request.flag("refresh") => crate::cluster::refresh(&[index]),
-        _ => Ok(()),
+/// Refreshes a shard of a written index, or all of them, if the request has `refresh`.
+fn refresh(shared: &Shared, request: &RestRequest, index: &str, shard: Option<u32>) -> Result<()> {
+    let index = shared.cluster.index(index).filter(|_| request.flag("refresh"));
+    match (index, shard) {
+        (Some(index), Some(shard)) => refresh_shard(&index, shard),
+        (Some(index), None) => crate::cluster::refresh(&[index]),
+        (None, _) => Ok(()),
     }
 }
 
@@ -93,7 +95,7 @@ pub(crate) fn index(
         return Ok(Answer::json(400, json!({"error": reason})));
     }
     let done = write::index_document(shared, index, type_name, id, parameters, request.body_or_source())?;
-    refresh(shared, request, &done.index)?;
+    refresh(shared, request, &done.index, done.shard)?;
     let status = if done.written.fresh { 201 } else { 200 };
     Ok(Answer::json(
         status,
@@ -117,7 +119,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
         placement(request),
         condition(request, false)?,
     )?;
-    refresh(shared, request, &done.index)?;
+    refresh(shared, request, &done.index, done.shard)?;
     let status = if done.written.fresh { 200 } else { 404 };
     // A document that was deleted in every shard, and was in none, has the version that matches any.
     let version = match everywhere && !done.written.fresh {
@@ -154,11 +156,11 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     if let (Some((name, script)), Value::Object(body)) = (script, &mut body) {
         body.entry(name).or_insert_with(|| script.into());
     }
-    let version = version_type.written(given);
     SearchError::validated(&update_problems(&body, given, version_type, retries))?;
     let condition = Condition {
-        version,
-        ..Condition::default()
+        create: false,
+        version: version_type.written(given),
+        version_type,
     };
     let done = write::update(
         shared,
@@ -169,7 +171,9 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         &body,
         retries,
     )?;
-    refresh(shared, request, &done.indexed.index)?;
+    if !done.unchanged {
+        refresh(shared, request, &done.indexed.index, done.indexed.shard)?;
+    }
     let status = if done.indexed.written.fresh { 201 } else { 200 };
     let mut response =
         json!({"_index": done.indexed.index, "_type": type_name, "_id": id, "_version": done.indexed.written.version});
@@ -202,13 +206,13 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
 type Versioned = (u64, Stored);
 
 /// Returns the document with an id. If the type is `_all`, the document may have any type. A read that is not
-/// `realtime` finds only refreshed documents.
+/// `realtime` finds only refreshed documents, and `refreshes` their shard before.
 pub(super) fn find(
     shared: &Shared,
     index: &str,
     (type_name, id): (&str, &str),
     routing: Option<&str>,
-    realtime: bool,
+    (realtime, refreshes): (bool, bool),
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
     let (index, routing) = &shared.cluster.readable(index, routing)?;
     let routing = routing.as_deref();
@@ -223,14 +227,17 @@ pub(super) fn find(
     {
         return Err(SearchError::routing_missing(&index.name, type_name, id));
     }
-    let (_, shard) = index.shard_of(id, routing)?;
+    let (number, shard) = index.shard_of(id, routing)?;
+    if refreshes && !realtime {
+        refresh_shard(index, number)?;
+    }
     let began = std::time::Instant::now();
-    let is_visible = |type_name: &str| {
-        let place = shard.locate(type_name, id);
-        realtime || place.is_some_and(|place| shard.view().place(place).is_some())
-    };
     for type_name in &types {
-        if let Some(found) = shard.get(type_name, id)?.filter(|_| is_visible(type_name)) {
+        let found = match realtime {
+            true => shard.get(type_name, id),
+            false => shard.visible(type_name, id),
+        };
+        if let Some(found) = found? {
             shard.counters.found.add(began);
             return Ok((index.clone(), Some(found)));
         }
@@ -330,14 +337,9 @@ pub(super) fn check_version(
     found: Option<&Versioned>,
 ) -> Result<()> {
     match (wanted, found) {
-        (Some(wanted), Some((version, stored))) if wanted != *version => {
+        (Some(wanted), Some((version, stored))) => {
             let (number, _) = index.shard_of(id, routing)?;
-            let reason = format!(
-                "[{}][{number}] [{}][{id}]: version conflict, current [{version}], provided [{wanted}]",
-                index.name,
-                stored.type_name()
-            );
-            Err(SearchError::new(409, "VersionConflictEngineException", reason))
+            index.check_version(number, stored.type_name(), id, (*version, wanted))
         }
         _ => Ok(()),
     }
@@ -352,10 +354,9 @@ fn read(
     id: &str,
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
     let realtime = request.flag_or("realtime", true);
-    if !realtime {
-        refresh(shared, request, index)?;
-    }
-    let found = find(shared, index, (type_name, id), placement(request).value(), realtime)?;
+    let refreshes = request.flag("refresh");
+    let routing = placement(request).value();
+    let found = find(shared, index, (type_name, id), routing, (realtime, refreshes))?;
     check_preference(shared, request.param("preference"))?;
     Ok(found)
 }
@@ -440,9 +441,10 @@ pub(crate) fn bulk(
 ) -> Result<Answer> {
     check_write(request)?;
     let began = (shared.cluster.options.ticks)();
-    let done = write::bulk(shared, index, type_name, request.body_or_source())?;
-    for index in &done.touched {
-        refresh(shared, request, index)?;
+    let refreshes = request.flag("refresh");
+    let done = write::bulk(shared, index, type_name, request.body_or_source(), refreshes)?;
+    for (index, shard) in &done.touched {
+        refresh(shared, request, index, *shard)?;
     }
     Ok(Answer {
         status: 200,

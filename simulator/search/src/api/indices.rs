@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::described;
 use crate::cluster::{Block, Expand, Index, Settings, check_sections, refresh};
 use crate::error::{Result, SearchError};
-use crate::index::Shard;
 use crate::json;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -216,13 +215,14 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
             .try_for_each(|index| index.flush(request.flag("force"), now))?,
         "_optimize" => {
             let segments = segments?;
+            let flushes = request.param("flush") != Some("false");
             for index in &named {
                 if segments.is_some_and(|most| most > 0) {
-                    index.shards.iter().try_for_each(Shard::optimize)?;
+                    index.shards.iter().try_for_each(|shard| shard.optimize(flushes))?;
                 } else {
                     index.merge()?;
                 }
-                if request.param("flush") != Some("false") {
+                if flushes {
                     index.flush(true, now)?;
                 }
             }

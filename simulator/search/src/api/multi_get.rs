@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::documents::{check_version, document_json, find, placement, read_version, refresh};
+use super::documents::{check_version, document_json, find, placement, read_version};
 use super::search::check_preference;
 use crate::error::{Result, SearchError, problems};
 use crate::find::{SourceFilter, names};
@@ -104,6 +104,7 @@ pub(crate) fn mget(
     let default_fields = request.param("fields").filter(|text| !text.is_empty());
     let default_fields = default_fields.map(|text| names(&json!(text)));
     let realtime = request.flag_or("realtime", true);
+    let refreshes = request.flag("refresh");
     let versions = items.iter().map(item_version).collect::<Result<Vec<_>>>()?;
     let filters = items.iter().map(item_filter).collect::<Result<Vec<_>>>()?;
     let docs = items.iter().zip(&versions).zip(&filters).map(|((item, version), own)| {
@@ -118,23 +119,21 @@ pub(crate) fn mget(
         let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
         let routing = own_routing.as_deref().or(placement(request).value());
         let preferred = check_preference(shared, request.param("preference"));
-        if !realtime {
-            refresh(shared, request, &index)?;
-        }
-        let read = find(shared, &index, (wanted_type, &id), routing, realtime).and_then(|(index, found)| {
-            preferred?;
-            check_version(&index, &id, routing, *version, found.as_ref())?;
-            let filter = own.as_ref().or(filter.as_ref());
-            document_json(
-                &index,
-                type_name.as_deref(),
-                &id,
-                found,
-                filter,
-                fields.as_deref(),
-                shared.cluster.now(),
-            )
-        });
+        let read =
+            find(shared, &index, (wanted_type, &id), routing, (realtime, refreshes)).and_then(|(index, found)| {
+                preferred?;
+                check_version(&index, &id, routing, *version, found.as_ref())?;
+                let filter = own.as_ref().or(filter.as_ref());
+                document_json(
+                    &index,
+                    type_name.as_deref(),
+                    &id,
+                    found,
+                    filter,
+                    fields.as_deref(),
+                    shared.cluster.now(),
+                )
+            });
         read.or_else(|error| failed_item(json!({"_index": index, "_type": type_name, "_id": id}), error))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))

@@ -38,7 +38,7 @@ pub(crate) fn more_like_this(
     let settings = settings(request)?;
     let mut wanted = search_of(shared, request)?;
     let (from, size) = (request.integer("search_from")?, request.integer("search_size")?);
-    let (own, found) = find(shared, index, (type_name, id), request.param("routing"), true)?;
+    let (own, found) = find(shared, index, (type_name, id), request.param("routing"), (true, false))?;
     let Some((_, stored)) = found else {
         let reason = format!("[_na][_na] [{type_name}][{id}]: document missing");
         return Err(SearchError::new(404, "DocumentMissingException", reason));

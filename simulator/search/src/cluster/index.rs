@@ -171,6 +171,24 @@ impl Index {
         self.closed.load(Ordering::Relaxed)
     }
 
+    /// Fails if a document has a version other than the wanted one.
+    pub(crate) fn check_version(
+        &self,
+        shard: u32,
+        type_name: &str,
+        id: &str,
+        (current, wanted): (u64, u64),
+    ) -> Result<()> {
+        if current == wanted {
+            return Ok(());
+        }
+        let reason = format!(
+            "[{}][{shard}] [{type_name}][{id}]: version conflict, current [{current}], provided [{wanted}]",
+            self.name
+        );
+        Err(SearchError::new(409, "VersionConflictEngineException", reason))
+    }
+
     /// Adds index and shard to the reason of a version conflict.
     fn located(&self, shard: u32, error: SearchError) -> SearchError {
         match error.kind {

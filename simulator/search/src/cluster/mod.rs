@@ -41,7 +41,7 @@ pub use gateway::DataDirectorySummary;
 pub(crate) use index::Index;
 pub(crate) use names::{Expand, check_open, check_wildcards, resolve};
 pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, ShardCopy, VERSION, address, id_of};
-pub(crate) use refresh::refresh;
+pub(crate) use refresh::{refresh, refresh_shard};
 pub(crate) use rule::{Rule, rule_of};
 pub(crate) use settings::Settings;
 pub(crate) use statistics::{Breakdown, bytes, field_data, sections};

@@ -19,6 +19,15 @@ static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     builder.build().ok()
 });
 
+/// Makes the changes of a shard so far visible to searches, as [`refresh`] does.
+pub(crate) fn refresh_shard(index: &Index, number: u32) -> Result<()> {
+    let Some(shard) = index.shards.get(number as usize) else {
+        return Ok(());
+    };
+    shard.refresh()?;
+    if index.background { Ok(()) } else { shard.maybe_merge() }
+}
+
 /// Makes all changes so far visible to searches. Merges segments too, unless a background thread does.
 pub(crate) fn refresh(indices: &[impl Borrow<Index>]) -> Result<()> {
     let indices = indices.iter().map(Borrow::borrow);

@@ -71,14 +71,7 @@ fn hit_json(
         shown.insert("_nested".to_owned(), identity);
     }
     if request.version {
-        shown.insert(
-            "_version".to_owned(),
-            json!(
-                searched
-                    .shard()
-                    .and_then(|shard| shard.version(stored.type_name(), stored.id()))
-            ),
-        );
+        shown.insert("_version".to_owned(), json!(view.segment.version(hit.doc)));
     }
     shown.insert(
         "_score".to_owned(),

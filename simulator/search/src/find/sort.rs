@@ -374,7 +374,7 @@ const METADATA: [&str; 7] = ["_type", "_uid", "_id", "_index", "_routing", "_par
 pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()> {
     let mapping = context.mapping;
     // Metadata fields are those of a type.
-    let has_type = context.types.is_empty() || !context.type_names().is_empty();
+    let has_type = !context.type_names().is_empty();
     for spec in specs {
         if let Some(path) = &spec.nested_path {
             check_nested(context, path)?;
@@ -395,7 +395,7 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
             && (!has_type || !METADATA.contains(&spec.field.as_str()))
         {
             match context.mapped_in_types(&spec.field).map(|field| field.field_type.kind) {
-                None if spec.field == "_source" => {}
+                None if spec.field == "_source" && has_type => {}
                 None => drop(unmapped(spec)?),
                 Some(Kind::Completion) => {
                     let reason = format!("Sorting not supported for field[{}]", spec.field);

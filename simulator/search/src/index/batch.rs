@@ -9,6 +9,7 @@ use tantivy::schema::{Document, Field};
 
 use super::encoded::{ColumnName, Encoded, FieldValue, Fields};
 use super::stored::Stored;
+use super::versions::Versions;
 
 /// Size of the terms and stored fields at which a chunk gets no more documents, in bytes.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -19,6 +20,7 @@ pub(super) struct Batch {
     chunks: Vec<Chunk>,
     /// Number of documents.
     len: u32,
+    pub(super) versions: Versions,
 }
 
 /// Some documents of a batch.

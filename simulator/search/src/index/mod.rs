@@ -1,7 +1,8 @@
 //! Index: conversion of documents to segments, and access to the segments.
 //!
 //! Guarantees:
-//! - A write is visible to searches after the next refresh, and to reads by id at once.
+//! - A write is visible to searches after the next refresh of its shard, and to reads by id at once. Until then,
+//!   searches show the document as it was.
 //! - The version of a document is incremented by each change.
 //! - A writer waits for a segment to be written only if all buffers of the shard are being written.
 //!
@@ -13,6 +14,7 @@ mod batch;
 mod bits;
 mod blocks;
 mod completion;
+mod condition;
 mod counters;
 mod document;
 mod document_builder;
@@ -30,11 +32,13 @@ mod stored;
 mod texts;
 mod values;
 mod version_map;
+mod versions;
 mod view;
 
 pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, NO_WEIGHT, completion_key, completion_of, contexts_of};
+pub(crate) use condition::{Condition, VersionType, Written};
 pub(crate) use counters::{Counters, Meter, SearchMeters};
 pub(crate) use document::{ParsedDocument, read};
 pub(crate) use encoded::{Encoded, field_prefix};
@@ -45,5 +49,4 @@ pub(crate) use segment::{Segment, term_key};
 pub(crate) use shard::Shard;
 pub(crate) use stored::Stored;
 pub(crate) use values::{Values, Within};
-pub(crate) use version_map::{Condition, VersionType, Written};
 pub(crate) use view::{SegmentView, View};

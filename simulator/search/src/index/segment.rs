@@ -26,6 +26,7 @@ use super::ordinals::Ordinals;
 use super::segment_writer::{self, COLUMNS, schema, settings};
 use super::stored::Stored;
 use super::values::Values;
+use super::versions::Versions;
 use crate::budget::Budget;
 use crate::durable::SegmentFiles;
 use crate::error::{Result, SearchError};
@@ -51,6 +52,7 @@ pub(crate) struct Segment {
     /// Whether a commit contains the segment.
     committed: AtomicBool,
     optimized: AtomicBool,
+    pub(super) versions: Versions,
     source: tantivy::Segment,
     fields: Fields,
     reader: SegmentReader,
@@ -94,9 +96,9 @@ impl Segment {
     }
 
     /// Opens a segment from its files.
-    pub(super) fn open(number: u32, files: SegmentFiles) -> Result<Segment> {
+    pub(super) fn open(number: u32, files: SegmentFiles, versions: Versions) -> Result<Segment> {
         let index = tantivy::Index::open(files.clone())?;
-        let segment = Segment::of_index(number, Some(files), &index)?;
+        let segment = Segment::of_index(number, Some(files), &index, versions)?;
         segment.set_committed();
         Ok(segment)
     }
@@ -104,10 +106,15 @@ impl Segment {
     /// Writes the documents of a batch to `files`, or to memory.
     pub(super) fn of_batch(number: u32, files: Option<SegmentFiles>, batch: &Arc<Batch>) -> Result<Segment> {
         let index = segment_writer::write(batch, directory(files.as_ref()))?;
-        Segment::of_index(number, files, &index)
+        Segment::of_index(number, files, &index, batch.versions.clone())
     }
 
-    fn of_index(number: u32, files: Option<SegmentFiles>, index: &tantivy::Index) -> Result<Segment> {
+    fn of_index(
+        number: u32,
+        files: Option<SegmentFiles>,
+        index: &tantivy::Index,
+        versions: Versions,
+    ) -> Result<Segment> {
         let source = index
             .searchable_segments()?
             .into_iter()
@@ -126,6 +133,7 @@ impl Segment {
             files,
             committed: AtomicBool::new(false),
             optimized: AtomicBool::new(false),
+            versions,
             source,
             fields,
             reader,
@@ -140,17 +148,16 @@ impl Segment {
         })
     }
 
-    /// Merges segments, without their deleted documents.
+    /// Merges segments, without their deleted documents, to one whose documents have the given versions.
     pub(super) fn merged(
-        segments: &[Arc<Segment>],
-        deleted: &[Option<Bits>],
+        segments: &[(&Segment, Option<&Bits>)],
         number: u32,
         files: Option<SegmentFiles>,
+        versions: Versions,
     ) -> Result<Segment> {
-        let sources: Vec<tantivy::Segment> = segments.iter().map(|segment| segment.source.clone()).collect();
+        let sources: Vec<tantivy::Segment> = segments.iter().map(|(segment, _)| segment.source.clone()).collect();
         let filters = segments
             .iter()
-            .zip(deleted)
             .map(|(segment, deleted)| match deleted {
                 None => Ok(None),
                 Some(deleted) => {
@@ -167,7 +174,7 @@ impl Segment {
             .collect::<Result<Vec<_>>>()?;
         let target = directory(files.as_ref());
         let index = tantivy::indexer::merge_filtered_segments(&sources, settings(), filters, target)?;
-        Segment::of_index(number, files, &index)
+        Segment::of_index(number, files, &index, versions)
     }
 
     /// Returns whether a commit contains the segment.
@@ -191,6 +198,11 @@ impl Segment {
 
     pub(crate) fn terms(&self) -> &InvertedIndexReader {
         &self.terms
+    }
+
+    /// Returns the version of a document.
+    pub(crate) fn version(&self, doc: u32) -> u64 {
+        self.versions.get(doc)
     }
 
     /// Looks up a term in the dictionary. `key` is from [`term_key`].
@@ -346,6 +358,11 @@ mod tests {
         Arc::new(Segment::of_batch(number, None, &Arc::new(batch)).unwrap())
     }
 
+    fn merge(segments: &[Arc<Segment>]) -> Segment {
+        let segments: Vec<(&Segment, Option<&Bits>)> = segments.iter().map(|segment| (&**segment, None)).collect();
+        Segment::merged(&segments, 1, None, Versions::default()).unwrap()
+    }
+
     #[test]
     fn stored_fields_of_one_value_and_of_two_are_read_and_merged() {
         // Before format 4, all stored fields are bytes. So they are if the source is not a text.
@@ -356,7 +373,7 @@ mod tests {
             segment_of(number, &[document])
         };
         let segments = [segment_with(1, sources[0]), segment_with(2, sources[1])];
-        let merged = Segment::merged(&segments, &[None, None], 1, None).unwrap();
+        let merged = merge(&segments);
         for (doc, source) in (0..).zip(sources) {
             let stored = merged.stored(doc).unwrap();
             assert_eq!((stored.id(), stored.source()), ("1", source));
@@ -373,7 +390,7 @@ mod tests {
         };
         let all: Vec<(FieldOrdinal, u8)> = (0..FIELDS).map(|field| (field, (field % 200) as u8 + 1)).collect();
         let segments = [segment_of(1, &with_norms(&all)), segment_of(2, &with_norms(&[(7, 99)]))];
-        let merged = Segment::merged(&segments, &[None, None], 1, None).unwrap();
+        let merged = merge(&segments);
         for (segment, expected) in [(&*segments[0], &[0, 8][..]), (&merged, &[0, 8, 0, 99][..])] {
             assert_eq!(&*segment.norms(7).unwrap(), expected);
         }
@@ -381,7 +398,7 @@ mod tests {
         older.push_older_norm(7, 42);
         let older = segment_of(3, &[older]);
         assert_eq!(&*older.norms(7).unwrap(), &[42]);
-        let both = Segment::merged(&[older, segments[1].clone()], &[None, None], 3, None).unwrap();
+        let both = merge(&[older, segments[1].clone()]);
         assert_eq!(&*both.norms(7).unwrap(), &[42, 0, 99]);
         let last = segments[0].norms(FIELDS - 1).unwrap();
         assert_eq!(&*last, &[0, ((FIELDS - 1) % 200) as u8 + 1][..]);

@@ -18,11 +18,12 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::durable::{FORGOTTEN, Operation, SegmentFiles, ShardFolder, Translog};
 use crate::error::{Result, SearchError};
+use crate::index::condition::{Condition, Written};
 use crate::index::counters::Counters;
 use crate::index::encoded::Encoded;
 use crate::index::segment::Segment;
 use crate::index::stored::Stored;
-use crate::index::version_map::{Condition, VersionMap, Written, id_key};
+use crate::index::version_map::{VersionMap, id_key};
 use crate::index::view::{SegmentView, View};
 
 use buffer::{BufferContent, IndexBuffer};
@@ -200,26 +201,24 @@ impl Shard {
         Ok(Some((slot.version, stored)))
     }
 
-    /// Version of a document, if it exists.
-    pub(crate) fn version(&self, type_name: &str, id: &str) -> Option<u64> {
-        self.versions
-            .lock()
-            .get(&id_key(type_name, id))
-            .map(|slot| slot.version)
-    }
-
-    /// Segment number and document number of a document.
+    /// Segment number and document number of a document, as of the last refresh if it was visible then.
     pub(crate) fn locate(&self, type_name: &str, id: &str) -> Option<(u32, u32)> {
-        self.versions
-            .lock()
-            .get(&id_key(type_name, id))
-            .map(|slot| (slot.segment, slot.doc))
+        self.versions.lock().locate(&id_key(type_name, id))
     }
 
-    /// Segment numbers and document numbers of the documents whose types and ids match.
+    /// Returns the version and the stored fields of a document that is visible to searches.
+    pub(crate) fn visible(&self, type_name: &str, id: &str) -> Result<Option<(u64, Stored)>> {
+        let view = self.view();
+        let place = self.locate(type_name, id).and_then(|place| view.place(place));
+        let found = place.and_then(|(at, doc)| Some((view.segments.get(at)?, doc)));
+        let found = found.map(|(view, doc)| Ok((view.segment.version(doc), view.segment.stored(doc)?)));
+        found.transpose()
+    }
+
+    /// What [`Shard::locate`] finds for the documents whose types and ids match.
     pub(crate) fn locate_where(&self, matches: impl Fn(&str, &str) -> bool) -> Vec<(u32, u32)> {
         let versions = self.versions.lock();
-        versions.find(|key| {
+        versions.locate_where(|key| {
             key.split_once('\u{0}')
                 .is_some_and(|(type_name, id)| matches(type_name, id))
         })
@@ -249,7 +248,7 @@ impl Shard {
             let files = self.new_files()?;
             let segment = Segment::of_batch(number, files.clone(), &batch)
                 .inspect_err(|_| files.iter().for_each(SegmentFiles::remove))?;
-            self.versions.lock().add(segment);
+            self.versions.lock().add(Arc::new(segment));
         }
         Ok(())
     }
@@ -286,20 +285,17 @@ impl Shard {
         remove_uncommitted(&dropped);
     }
 
-    /// Makes the segments and their deletions visible.
+    /// Makes the segments and their deletions visible. A document whose last change is still buffered stays visible as
+    /// it was before.
     fn publish(&self) {
         let mut versions = self.versions.lock();
+        versions.settle();
         let segments = versions.segments.clone();
         let segments = segments
             .into_iter()
-            .map(|segment| {
-                let deleted = versions.live_docs.get_mut(&segment.number).map(|live_docs| {
-                    live_docs
-                        .published
-                        .get_or_insert_with(|| Arc::new(live_docs.deleted.clone()))
-                        .clone()
-                });
-                SegmentView { segment, deleted }
+            .map(|segment| SegmentView {
+                deleted: versions.hidden(segment.number),
+                segment,
             })
             .collect();
         *self.view.write() = Arc::new(View { segments });

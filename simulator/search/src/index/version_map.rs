@@ -1,12 +1,14 @@
 //! The version map: location and version of every document by type and id.
 
 use std::collections::hash_map::Entry;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use super::batch::Batch;
 use super::bits::Bits;
+use super::condition::{Condition, VersionType, Written};
 use super::encoded::Encoded;
 use super::segment::Segment;
 use super::stored::Stored;
@@ -28,98 +30,11 @@ pub(super) struct Slot {
     pub(crate) version: u64,
 }
 
-/// Meaning of the version of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum VersionType {
-    /// The version that the document must have.
-    #[default]
-    Internal,
-    /// The new version, which must be above the current one.
-    External,
-    /// The new version, which must not be below the current one.
-    ExternalGte,
-    /// The new version.
-    Force,
-}
-
-impl VersionType {
-    /// Parses a version type.
-    ///
-    /// # Errors
-    /// An unknown name.
-    pub(crate) fn parse(text: &str) -> Result<VersionType> {
-        match text {
-            "internal" => Ok(VersionType::Internal),
-            "external" | "external_gt" => Ok(VersionType::External),
-            "external_gte" => Ok(VersionType::ExternalGte),
-            "force" => Ok(VersionType::Force),
-            _ => Err(SearchError::illegal(format!("No version type match [{text}]"))),
-        }
+impl Slot {
+    /// The document and its nested objects.
+    fn block(&self) -> RangeInclusive<u32> {
+        self.doc.saturating_sub(self.nested)..=self.doc
     }
-
-    /// The name in error messages.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            VersionType::Internal => "INTERNAL",
-            VersionType::External => "EXTERNAL",
-            VersionType::ExternalGte => "EXTERNAL_GTE",
-            VersionType::Force => "FORCE",
-        }
-    }
-
-    /// Returns the problem with the version of a write. The default version is -3, which matches any.
-    pub(crate) fn illegal_write(self, given: Option<i64>) -> Option<String> {
-        let is_legal = match self {
-            VersionType::Internal => given.is_none_or(|version| version >= 0),
-            _ => given.is_some_and(|version| version >= 0),
-        };
-        (!is_legal).then(|| self.illegal(given))
-    }
-
-    /// Returns the problem with the version of a read.
-    pub(crate) fn illegal_read(self, given: Option<i64>) -> Option<String> {
-        let is_legal = given.is_none_or(|version| version >= 0);
-        (!is_legal).then(|| self.illegal(given))
-    }
-
-    /// Returns the version that a request requires or sets. `None`: any.
-    pub(crate) fn written(self, given: Option<i64>) -> Option<u64> {
-        let version = given.and_then(|version| u64::try_from(version).ok());
-        version.filter(|version| *version > 0 || self != VersionType::Internal)
-    }
-
-    fn illegal(self, given: Option<i64>) -> String {
-        let version = given.unwrap_or(-3);
-        format!("illegal version value [{version}] for version type [{}]", self.name())
-    }
-
-    /// Returns whether a document of version `current` cannot get the version `given`.
-    fn conflicts(self, current: u64, given: u64) -> bool {
-        match self {
-            VersionType::Internal | VersionType::External => given <= current,
-            VersionType::ExternalGte => given < current,
-            VersionType::Force => false,
-        }
-    }
-}
-
-/// Precondition of a write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Condition {
-    /// The document must not exist.
-    pub(crate) create: bool,
-    /// The required version or the new one, depending on the version type.
-    pub(crate) version: Option<u64>,
-    pub(crate) version_type: VersionType,
-}
-
-/// Result of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
-    /// Version after the write.
-    pub(crate) version: u64,
-    /// For an index operation: the document is new. For a deletion: the document existed.
-    pub(crate) fresh: bool,
 }
 
 /// Deleted documents of one segment; every other document is live.
@@ -134,6 +49,9 @@ pub(super) struct LiveDocs {
 #[derive(Default)]
 pub(super) struct VersionMap {
     slots: HashMap<Box<str>, Slot>,
+    /// Former places of the documents that were changed since the last view: first the one in the view, if it has the
+    /// document. At most one of each segment.
+    pub(super) superseded: HashMap<Box<str>, Vec<Slot>>,
     deleted: usize,
     /// Live documents by segment number, including segments that are still buffered.
     pub(super) live_docs: HashMap<u32, LiveDocs>,
@@ -169,9 +87,9 @@ impl VersionMap {
     }
 
     /// Adds a segment at the place of its number. It replaces its buffered documents, if it has any.
-    pub(super) fn add(&mut self, segment: Segment) {
+    pub(super) fn add(&mut self, segment: Arc<Segment>) {
         self.buffers.remove(&segment.number);
-        self.segments.push(Arc::new(segment));
+        self.segments.push(segment);
         self.segments.sort_by_key(|segment| segment.number);
     }
 
@@ -179,12 +97,60 @@ impl VersionMap {
         self.slots.get(key).copied().filter(|slot| slot.segment != TOMBSTONE)
     }
 
-    /// Returns the segment numbers and document numbers of the documents whose keys match.
-    pub(super) fn find(&self, matches: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
-        let live = self.slots.iter().filter(|(_, slot)| slot.segment != TOMBSTONE);
-        live.filter(|(key, _)| matches(key))
-            .map(|(_, slot)| (slot.segment, slot.doc))
-            .collect()
+    /// Returns the segment number and the document number of a document, as of the last view if that has it.
+    pub(super) fn locate(&self, key: &str) -> Option<(u32, u32)> {
+        let former = self.superseded.get(key).and_then(|places| places.first().copied());
+        former.or_else(|| self.get(key)).map(|slot| (slot.segment, slot.doc))
+    }
+
+    /// Returns what [`VersionMap::locate`] finds for the keys that match.
+    pub(super) fn locate_where(&self, matches: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
+        let current = self.slots.keys().filter(|key| !self.superseded.contains_key(*key));
+        let keys = current.chain(self.superseded.keys()).filter(|key| matches(key));
+        keys.filter_map(|key| self.locate(key)).collect()
+    }
+
+    /// Records that a document is no longer at a place.
+    fn supersede(&mut self, key: &str, old: Slot) {
+        match self.superseded.get_mut(key) {
+            Some(places) => {
+                places.retain(|place| place.segment != old.segment);
+                places.push(old);
+            }
+            None => drop(self.superseded.insert(key.into(), vec![old])),
+        }
+        self.delete_block(old.segment, old.block());
+    }
+
+    /// Forgets the former places that a view as of now does not need: those of all documents but the ones whose last
+    /// change is still buffered. These are visible where they were before.
+    pub(super) fn settle(&mut self) {
+        let (slots, buffers) = (&self.slots, &self.buffers);
+        self.superseded.retain(|key, places| {
+            let last = places.iter().rposition(|place| !buffers.contains_key(&place.segment));
+            places.drain(..last.unwrap_or(0));
+            slots.get(key).is_some_and(|slot| buffers.contains_key(&slot.segment))
+        });
+    }
+
+    /// Returns the documents of a segment that are not visible in a view as of the last [`VersionMap::settle`].
+    pub(super) fn hidden(&mut self, segment: u32) -> Option<Arc<Bits>> {
+        let live_docs = self.live_docs.get_mut(&segment)?;
+        let former = self.superseded.values().filter_map(|places| places.first());
+        let visible: Vec<&Slot> = former.filter(|place| place.segment == segment).collect();
+        if visible.is_empty() {
+            let published = live_docs
+                .published
+                .get_or_insert_with(|| Arc::new(live_docs.deleted.clone()));
+            return Some(published.clone());
+        }
+        let mut hidden = live_docs.deleted.clone();
+        visible
+            .into_iter()
+            .flat_map(|place| place.block())
+            .for_each(|doc| hidden.remove(doc));
+        live_docs.published = None;
+        Some(Arc::new(hidden))
     }
 
     /// Returns the version after a write to a document of a key, and the live document that it replaces.
@@ -249,16 +215,22 @@ impl VersionMap {
         document.nested.iter().for_each(|nested| buffer.push(nested));
         let doc = buffer.len();
         buffer.push(document);
-        entry.insert_entry(Slot {
+        buffer.versions.set(first..=doc, version);
+        let entry = entry.insert_entry(Slot {
             segment,
             doc,
             nested: doc - first,
             version,
         });
-        if let Some(old) = live {
-            self.delete_block(old.segment, old.doc - old.nested..=old.doc);
-        } else if known.is_some() {
-            self.deleted -= 1;
+        match live {
+            // No view has a part of a buffer.
+            Some(old) if old.segment == segment => self.delete_block(segment, old.block()),
+            Some(old) => {
+                let key = entry.key().clone();
+                self.supersede(&key, old);
+            }
+            None if known.is_some() => self.deleted -= 1,
+            None => {}
         }
         Ok(Written {
             version,
@@ -270,7 +242,7 @@ impl VersionMap {
         let known = self.slots.get(&key).copied();
         let (version, live) = Self::next_version(&key, known, condition)?;
         if let Some(old) = live {
-            self.delete_block(old.segment, old.doc - old.nested..=old.doc);
+            self.supersede(&key, old);
         }
         if self
             .slots
@@ -299,15 +271,14 @@ impl VersionMap {
 
     /// Deletes a document, and forgets its version.
     pub(super) fn forget(&mut self, key: &str) {
-        if let Some(old) = self.slots.get(key).filter(|slot| slot.segment != TOMBSTONE) {
-            let (segment, block) = (old.segment, old.doc - old.nested..=old.doc);
-            self.delete_block(segment, block);
+        if let Some(old) = self.get(key) {
+            self.supersede(key, old);
             self.slots.remove(key);
         }
     }
 
     /// Marks a document of a segment and its nested objects as deleted.
-    fn delete_block(&mut self, segment: u32, block: std::ops::RangeInclusive<u32>) {
+    fn delete_block(&mut self, segment: u32, block: RangeInclusive<u32>) {
         let live_docs = self.live_docs.entry(segment).or_default();
         block.for_each(|doc| live_docs.deleted.insert(doc));
         live_docs.published = None;
@@ -332,19 +303,34 @@ impl VersionMap {
         for slot in self.slots.values_mut() {
             if let Some(new) = merged.get(&slot.segment).and_then(|moves| moves.get(slot.doc as usize)) {
                 (slot.segment, slot.doc) = (target, *new);
-                (new.saturating_sub(slot.nested)..=*new).for_each(|doc| deleted.remove(doc));
+                slot.block().for_each(|doc| deleted.remove(doc));
+            }
+        }
+        for place in self.superseded.values_mut().flatten() {
+            if let Some(new) = merged
+                .get(&place.segment)
+                .and_then(|moves| moves.get(place.doc as usize))
+            {
+                (place.segment, place.doc) = (target, *new);
             }
         }
         deleted
     }
 
-    /// Removes the segments without a live document, and returns them.
+    /// Removes the segments without a live document or one that is still visible, and returns them.
     pub(super) fn drop_deleted(&mut self) -> Vec<Arc<Segment>> {
+        let is_buffered = |slot: &Slot| self.buffers.contains_key(&slot.segment);
+        let former = self.superseded.iter();
+        let former = former.filter(|(key, _)| self.slots.get(*key).is_some_and(is_buffered));
+        let visible: HashSet<u32> = former
+            .flat_map(|(_, places)| places)
+            .map(|place| place.segment)
+            .collect();
         let live_docs = &mut self.live_docs;
         let is_deleted = |segment: &mut Arc<Segment>| {
             let deleted = live_docs.get(&segment.number);
             let all = deleted.is_some_and(|own| own.deleted.len() == segment.max_doc());
-            all && live_docs.remove(&segment.number).is_some()
+            all && !visible.contains(&segment.number) && live_docs.remove(&segment.number).is_some()
         };
         self.segments.extract_if(.., is_deleted).collect()
     }
@@ -405,7 +391,7 @@ impl VersionMap {
         if !deleted.is_empty() {
             self.live_docs.insert(segment.number, live_docs);
         }
-        self.add(segment);
+        self.add(Arc::new(segment));
     }
 
     /// Restores the tombstones and the segment counter of a commit.

@@ -48,7 +48,8 @@ struct Item<'a> {
 pub(crate) struct Bulk {
     items: Vec<u8>,
     failed: bool,
-    pub(crate) touched: Vec<String>,
+    /// Shards with an action, whatever became of it, if they are to be refreshed. `None`: all of the index.
+    pub(crate) touched: Vec<(String, Option<u32>)>,
 }
 
 impl Bulk {
@@ -223,12 +224,18 @@ enum Step<'a> {
     Refused(SearchError, Option<String>),
 }
 
-/// Executes a bulk request.
+/// Executes a bulk request. `refreshes`: the result has the shards with an action.
 ///
 /// # Errors
 /// A body with a malformed or incomplete action, and parameters that the index or the mapping of an action does not
 /// allow.
-pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
+pub(crate) fn bulk(
+    shared: &Shared,
+    index: Option<&str>,
+    type_name: Option<&str>,
+    body: &[u8],
+    refreshes: bool,
+) -> Result<Bulk> {
     json::derivable(body)?;
     let actions = actions(index, type_name, body)?;
     let indices = indices(shared, &actions)?;
@@ -260,6 +267,12 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
             found: None,
             error: None,
         };
+        if refreshes && let Some(shard) = shard_of(shared, action, step) {
+            let touched = ((*index).to_owned(), shard);
+            if !done.touched.contains(&touched) {
+                done.touched.push(touched);
+            }
+        }
         match executed(shared, action, step) {
             Ok(written) => {
                 item._version = Some(written.version);
@@ -268,9 +281,6 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
                     item.status = if written.fresh { 200 } else { 404 };
                 } else if written.fresh {
                     item.status = 201;
-                }
-                if !done.touched.iter().any(|touched| touched == index) {
-                    done.touched.push((*index).to_owned());
                 }
             }
             Err(mut error) => {
@@ -350,6 +360,22 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
         }
     };
     Ok((&index.name, step))
+}
+
+/// Returns the number of the shard of an action that reaches one; `None` in it for a deletion in every shard.
+fn shard_of(shared: &Shared, action: &Action<'_>, step: &Step<'_>) -> Option<Option<u32>> {
+    if let Step::Write(prepared) = step {
+        return Some(prepared.shard().ok());
+    }
+    let (Step::Update | Step::Delete, Some(id)) = (step, action.id()) else {
+        return None;
+    };
+    let index = shared.cluster.index_for_write(&action.index).ok()?;
+    let routing = action.parameters().placement.value();
+    let routing = shared.cluster.index_routing(&action.index, routing).ok()?;
+    let everywhere = routing.is_none() && index.mapping().needs_routing(&action.type_name);
+    let shard = index.shard_of(id, routing.as_deref()).ok()?.0;
+    Some((!everywhere).then_some(shard))
 }
 
 /// Executes an action.

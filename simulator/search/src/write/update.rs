@@ -18,6 +18,8 @@ pub(crate) struct Updated {
     pub(crate) indexed: Indexed,
     /// Source after the update.
     pub(crate) source: Value,
+    /// Whether there was nothing to change.
+    pub(crate) unchanged: bool,
 }
 
 /// Keys of a script.
@@ -71,7 +73,9 @@ pub(crate) fn update(
     body: &Value,
     retries: u64,
 ) -> Result<Updated> {
-    let (placement, version) = (parameters.placement, parameters.condition.version);
+    let (placement, given) = (parameters.placement, parameters.condition);
+    // A forced version is the new one, any other the one that the document must have.
+    let version = given.version.filter(|_| given.version_type != VersionType::Force);
     let is_set = |key: &str| body.get(key).is_some_and(truth);
     let has_script = has_script(body);
     let doc = body.get("doc");
@@ -85,6 +89,9 @@ pub(crate) fn update(
         }
         let (number, shard) = own.shard_of(id, routing.as_deref())?;
         let known = shard.get(type_name, id)?;
+        if let (Some((current, _)), Some(wanted)) = (&known, version) {
+            own.check_version(number, type_name, id, (*current, wanted))?;
+        }
         let runs_script = has_script && (known.is_some() || upsert.is_some() && is_set("scripted_upsert"));
         if runs_script {
             let cause = match Script::parse(body) {
@@ -109,8 +116,8 @@ pub(crate) fn update(
                 upsert.clone(),
                 Condition {
                     create: version.is_none(),
-                    version,
-                    ..Condition::default()
+                    version: given.version,
+                    version_type: given.version_type,
                 },
                 false,
             ),
@@ -133,8 +140,9 @@ pub(crate) fn update(
                 (
                     after,
                     Condition {
-                        version: Some(version.unwrap_or(*current)),
-                        ..Condition::default()
+                        create: false,
+                        version: given.version.or(Some(*current)),
+                        version_type: given.version_type,
                     },
                     unchanged,
                 )
@@ -143,13 +151,18 @@ pub(crate) fn update(
         if let (true, Some((current, _))) = (unchanged, &known) {
             let indexed = Indexed {
                 index: index.to_owned(),
+                shard: Some(number),
                 id: id.to_owned(),
                 written: Written {
                     version: *current,
                     fresh: false,
                 },
             };
-            return Ok(Updated { indexed, source });
+            return Ok(Updated {
+                indexed,
+                source,
+                unchanged,
+            });
         }
         // Parent and expiry are kept, the timestamp is not.
         let before = known.as_ref().map(|(_, stored)| stored);
@@ -171,7 +184,13 @@ pub(crate) fn update(
             parameters,
             source.to_string().as_bytes(),
         ) {
-            Ok(indexed) => return Ok(Updated { indexed, source }),
+            Ok(indexed) => {
+                return Ok(Updated {
+                    indexed,
+                    source,
+                    unchanged: false,
+                });
+            }
             Err(error) if error.status == 409 && version.is_none() && tries < retries.min(100) => tries += 1,
             Err(error) => return Err(error),
         }

@@ -11,8 +11,10 @@ use parking_lot::Mutex;
 use super::Shard;
 use crate::durable::{Commit, DataDirectoryError, FORGOTTEN, IndexFolder, Operation};
 use crate::error::Result;
+use crate::index::condition::{Condition, VersionType};
 use crate::index::segment::Segment;
-use crate::index::version_map::{Condition, FreshSegment, VersionMap, VersionType};
+use crate::index::version_map::{FreshSegment, VersionMap};
+use crate::index::versions::Versions;
 
 /// Statistics of the recovery of a shard.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +51,14 @@ impl Shard {
             recovery.files += record.files.len() as u64;
             recovery.bytes += record.files.iter().map(|(_, length, _)| length).sum::<u64>();
             let damaged = |error| DataDirectoryError::damaged(files.path(), error);
-            let segment = Segment::open(committed.number, files.clone()).map_err(damaged)?;
+            let mut kept = Versions::default();
+            for document in &record.documents {
+                kept.set(
+                    document.doc.saturating_sub(document.nested)..=document.doc,
+                    document.version,
+                );
+            }
+            let segment = Segment::open(committed.number, files.clone(), kept).map_err(damaged)?;
             versions.restore(segment, record.documents, &committed.deleted);
         }
         versions.restore_deleted(commit);

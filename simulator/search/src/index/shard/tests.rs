@@ -119,3 +119,94 @@ fn a_write_uses_a_further_buffer_only_while_the_first_is_flushed() {
     let counts: Vec<u32> = shard.buffers.iter().map(count).collect();
     assert_eq!(counts[..3], [2, 1, 0]);
 }
+
+#[test]
+fn a_document_is_visible_as_it_was_until_the_next_refresh() {
+    let shard = Shard::new(0);
+    let write = |id| shard.write("t", id, &document(id), Condition::default(), NOW).unwrap();
+    let visible = |id| shard.visible("t", id).unwrap().map(|(version, _)| version);
+    write("1");
+    write("2");
+    assert_eq!(visible("1"), None);
+    shard.refresh().unwrap();
+    write("1");
+    write("1");
+    write("3");
+    shard.delete("t", "2", Condition::default(), NOW).unwrap();
+    let found = |shard: &Shard| shard.locate_where(|_, _| true).len();
+    assert_eq!(
+        (visible("1"), visible("2"), visible("3"), found(&shard)),
+        (Some(1), Some(1), None, 3)
+    );
+    assert_eq!(shard.get("t", "1").unwrap().unwrap().0, 3);
+    shard.refresh().unwrap();
+    assert_eq!(
+        (visible("1"), visible("2"), visible("3"), found(&shard)),
+        (Some(3), None, Some(1), 2)
+    );
+    assert!(shard.versions.lock().superseded.is_empty());
+}
+
+#[test]
+fn a_change_between_flush_and_view_does_not_hide_the_document() {
+    let shard = Shard::new(0);
+    let write = || {
+        shard
+            .write("t", "1", &document("1"), Condition::default(), NOW)
+            .unwrap()
+    };
+    let visible = || (shard.visible("t", "1").unwrap().unwrap().0, shard.view().live_docs());
+    write();
+    shard.refresh().unwrap();
+    write();
+    shard.flush_all().unwrap();
+    write();
+    shard.drop_deleted();
+    shard.publish();
+    assert_eq!(visible(), (2, 1));
+    write();
+    shard.drop_deleted();
+    shard.publish();
+    assert_eq!(visible(), (2, 1));
+    shard.refresh().unwrap();
+    assert_eq!(visible(), (4, 1));
+}
+
+#[test]
+fn a_merge_changes_nothing_that_is_visible() {
+    let shard = Shard::new(0);
+    let write = |id: &str| shard.write("t", id, &document(id), Condition::default(), NOW).unwrap();
+    for number in 1..=MERGE_FACTOR {
+        write("0");
+        write(&number.to_string());
+        shard.refresh().unwrap();
+    }
+    let visible = |id: &str| {
+        shard
+            .visible("t", id)
+            .unwrap()
+            .map(|(version, stored)| (version, stored.id().to_owned()))
+    };
+    let all = || {
+        (0..MERGE_FACTOR + 2)
+            .map(|id| visible(&id.to_string()))
+            .collect::<Vec<_>>()
+    };
+    write("0");
+    write("5");
+    write(&(MERGE_FACTOR + 1).to_string());
+    shard.flush_all().unwrap();
+    shard.delete("t", "6", Condition::default(), NOW).unwrap();
+    write("7");
+    let before = (all(), shard.view().live_docs());
+    assert_eq!(before.0[0], Some((MERGE_FACTOR as u64, "0".to_owned())));
+    shard.maybe_merge().unwrap();
+    assert_eq!(shard.view().segments.len(), 1);
+    assert_eq!((all(), shard.view().live_docs()), before);
+    shard.refresh().unwrap();
+    assert_eq!(
+        (visible("5").unwrap().0, visible("6"), visible("7").unwrap().0),
+        (2, None, 2)
+    );
+    assert_eq!(shard.view().live_docs(), MERGE_FACTOR as u32 + 1);
+}
