@@ -294,6 +294,8 @@ fn is_metric_list(text: &str) -> bool {
     })
 }
 
+const NO_PERCOLATOR: &str = "the percolator is not supported";
+
 /// Routes requests to documents and indices.
 fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
     let writes = matches!(request.method, Method::PUT | Method::POST);
@@ -301,14 +303,16 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
     let answer = match (&request.method, path) {
         (
             &Method::GET | &Method::POST,
-            [index, _, "_percolate" | "_mpercolate"]
+            [index, "_mpercolate"]
+            | [index, _, "_percolate" | "_mpercolate"]
             | [index, _, _, "_percolate"]
             | [index, _, "_percolate", "count"]
             | [index, _, _, "_percolate", "count"],
         ) => {
             shared.cluster.resolve(index, Expand::METADATA)?;
-            return Err(SearchError::illegal("the percolator is not supported"));
+            return Err(SearchError::illegal(NO_PERCOLATOR));
         }
+        (&Method::GET | &Method::POST, ["_mpercolate"]) => return Err(SearchError::illegal(NO_PERCOLATOR)),
         (_, []) if reads => cluster::root(shared),
         (&Method::DELETE, []) => return Err(SearchError::validation("index / indices is missing")),
         (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,

@@ -205,7 +205,14 @@ async fn a_skipped_value_does_not_exist() {
 async fn percolation_is_rejected() {
     let backend = Backend::new();
     backend.put("/i", "").await;
-    for uri in ["/i/t/_percolate", "/i/t/1/_percolate", "/i/t/_percolate/count"] {
+    for uri in [
+        "/i/t/_percolate",
+        "/i/t/1/_percolate",
+        "/i/t/_percolate/count",
+        "/i/t/_mpercolate",
+        "/i/_mpercolate",
+        "/_mpercolate",
+    ] {
         let answer = backend.post(uri, "{}").await;
         let error = "ElasticsearchIllegalArgumentException[the percolator is not supported]";
         assert_eq!((answer.status, &answer.body["error"]), (400, &json!(error)), "{uri}");
