@@ -16,7 +16,7 @@ mod zone;
 
 use std::sync::{Arc, LazyLock};
 
-pub(crate) use math::{Unit, add_units, floor_to, parse_math};
+pub(crate) use math::{Unit, add_units, floor_to, parse_math, parse_math_on};
 pub(crate) use zone::TimeZone;
 
 use crate::error::{Result, SearchError};

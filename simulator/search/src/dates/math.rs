@@ -113,6 +113,17 @@ pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
 ///
 /// `offset` is the offset, in milliseconds east of UTC, of dates without a zone.
 pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, offset: i64) -> Result<i64> {
+    parse_math_on(text, format, now, (fill, fill), offset)
+}
+
+/// As [`parse_math`]. `on`: how a date before `||` is filled.
+pub(crate) fn parse_math_on(
+    text: &str,
+    format: &DateFormat,
+    now: i64,
+    (fill, on): (Fill, Fill),
+    offset: i64,
+) -> Result<i64> {
     let failed = |date: &str| {
         let error = SearchError::parse(format!(
             "failed to parse date field [{date}], tried both date format [{}], and timestamp number",
@@ -136,7 +147,7 @@ pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, 
         (now, math)
     } else if let Some((date, math)) = text.split_once("||") {
         (
-            zoned(format.parse_lenient(date, fill).ok_or_else(|| failed(date))?, date),
+            zoned(format.parse_lenient(date, on).ok_or_else(|| failed(date))?, date),
             math,
         )
     } else {

@@ -2,6 +2,7 @@
 
 use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
+use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::query::levenshtein;
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
@@ -415,7 +416,9 @@ impl Builder<'_> {
                 bound.map(|(text, included)| (self.expanded(&text), included))
             }
         };
-        range(self.context, name, cased(lower), cased(upper), 0)
+        // As in the results of reference. Elasticsearch 1.5.2 fills a date before `||` here, too.
+        let bounds = (cased(lower), cased(upper));
+        range(self.context, name, bounds, 0, Some(Fill::Floor))
     }
 }
 

@@ -383,7 +383,7 @@ impl Limits {
         }
         let text = |bound: Option<(&Value, bool)>| bound.map(|(value, included)| (text_of(value), included));
         let (lower, upper) = (text(lower), text(upper));
-        Ok(self.named(context, range(context, field, lower, upper, offset)?))
+        Ok(self.named(context, range(context, field, (lower, upper), offset, None)?))
     }
 
     /// Adds the boost, and records the query under its name.

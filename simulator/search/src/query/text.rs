@@ -1,7 +1,7 @@
 //! Queries for a text in one field: terms, phrases, numbers, dates.
 
 use crate::analysis::Analyzer;
-use crate::dates::{Fill, parse_math};
+use crate::dates::{Fill, parse_math, parse_math_on};
 use crate::error::{Result, SearchError};
 use crate::mapping::{Field, Kind, sortable, unsortable};
 use crate::query::{Context, Matcher, NumericRange, Occur, Query, QueryField, QueryKind};
@@ -24,7 +24,7 @@ pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<
         }
         .into()),
         _ => {
-            let value = encode(context, field, text, Fill::Floor, 0)?;
+            let value = encode(context, field, text, (Fill::Floor, Fill::Floor), 0)?;
             Ok(QueryKind::Range {
                 field: name,
                 range: NumericRange::only(field.field_type.kind, value),
@@ -63,9 +63,9 @@ pub(super) fn term_text(context: &Context<'_>, name: &str, text: String) -> Resu
     })
 }
 
-fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: i64) -> Result<i64> {
+fn encode(context: &Context<'_>, field: &Field, text: &str, fill: (Fill, Fill), offset: i64) -> Result<i64> {
     if field.field_type.kind == Kind::Date {
-        parse_math(text, &field.field_type.format, context.now, fill, offset)
+        parse_math_on(text, &field.field_type.format, context.now, fill, offset)
     } else {
         field.field_type.encode_text(text)
     }
@@ -107,8 +107,15 @@ pub(super) fn id_pattern_query(context: &Context<'_>, name: &str, matcher: &Matc
     }
 }
 
-/// Builds a range query. `offset` is the time zone of dates without one, in milliseconds.
-pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Bound, offset: i64) -> Result<Query> {
+/// Builds a range query. `offset` is the time zone of dates without one, in milliseconds. `on`: how a date before `||`
+/// is filled, if not as one without math.
+pub(super) fn range(
+    context: &Context<'_>,
+    name: &str,
+    (lower, upper): (Bound, Bound),
+    offset: i64,
+    on: Option<Fill>,
+) -> Result<Query> {
     let mapped = context.mapped(name);
     let Some(field) = mapped.filter(|field| field.field_type.kind.is_numeric()) else {
         let term = |bound: Bound| {
@@ -122,7 +129,8 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
     // For an integer field, a bound such as 1.5 is an error.
     let kind = field.field_type.kind;
     let range = bounded(kind, lower, upper, Fill::Ceiling, |text, fill| {
-        encode(context, field, text, context.upper_fill(fill), offset)
+        let fill = context.upper_fill(fill);
+        encode(context, field, text, (fill, on.unwrap_or(fill)), offset)
     })?;
     Ok(QueryKind::Range {
         field: QueryField::of_terms(field),

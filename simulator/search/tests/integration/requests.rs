@@ -25,6 +25,8 @@ use crate::support::{Backend, logs};
 #[case(json!({"range": {"size": {"gt": 10, "lte": 30}}}), 2)]
 #[case(json!({"range": {"ratio": {"gte": 1.5, "lt": 3.5}}}), 2)]
 #[case(json!({"range": {"@timestamp": {"gte": "2015-06-23", "lt": "2015-06-23||+2h"}}}), 2)]
+#[case(json!({"range": {"@timestamp": {"gte": "2015-06-22T23:00:00", "lte": "2015-06-22||+2h"}}}), 2)]
+#[case(json!({"query_string": {"query": "@timestamp:[2015-06-22T23\\:00\\:00 TO 2015-06-22||+2h]"}}), 0)]
 #[case(json!({"range": {"@timestamp": {"gte": "23/06/2015", "format": "dd/MM/yyyy"}}}), 6)]
 #[case(json!({"range": {"@timestamp": {"gte": "2015-06-23T02:00:00", "time_zone": "+02:00"}}}), 6)]
 #[case(json!({"prefix": {"level": "er"}}), 4)]
