@@ -3,6 +3,7 @@
 //! Limits: bins of a hash map that became trees are in list order.
 //! Source: `java.util.HashMap` of Java 8 and later, the open hash map of HPPC 0.6, Lucene 4.10's `PriorityQueue`.
 
+use indexmap::IndexSet;
 use serde_json::{Map, Value};
 
 use crate::murmur::mixed;
@@ -35,6 +36,12 @@ pub(crate) fn in_hash_order_for<T>(bins: usize, entries: Vec<T>, key: impl Fn(&T
     let mut entries: Vec<(usize, T)> = entries.into_iter().map(|entry| (bin(&entry), entry)).collect();
     entries.sort_by_key(|(bin, _)| *bin);
     entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Returns distinct texts in the iteration order of a `HashSet` that they were inserted into in the given order.
+pub(crate) fn as_hash_set<T: AsRef<str> + Eq + std::hash::Hash>(texts: impl IntoIterator<Item = T>) -> Vec<T> {
+    let distinct: IndexSet<T> = texts.into_iter().collect();
+    in_hash_order(distinct.into_iter().collect(), |text| text.as_ref().to_owned())
 }
 
 /// Sorts entries with distinct keys into the iteration order of a map of the cluster state.

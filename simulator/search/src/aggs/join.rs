@@ -136,7 +136,7 @@ pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
                     .and_then(|ordinal| terms.term(*ordinal).split_once('#'));
                 let place = parent
                     .filter(|(type_name, _)| *type_name == parent_type)
-                    .and_then(|(type_name, id)| searched.view.place(shard.locate(type_name, id)?));
+                    .and_then(|(type_name, id)| shard.place(&searched.view, type_name, id));
                 view.is_live(*doc) && place.is_some_and(|(segment, doc)| is_matched(segment, doc))
             });
             let mut docs = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 
 use super::described;
@@ -12,7 +11,7 @@ use crate::json::{self, Token, Tokens, java_text};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
-use crate::ties::in_hash_order;
+use crate::ties::as_hash_set;
 
 /// Returns the aliases of an index as JSON.
 pub(crate) fn describe(index: &Index) -> Value {
@@ -82,8 +81,7 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
 
 /// Returns the error of removals that found none of `aliases`, which it lists as a `HashSet`.
 fn missing<'a>(aliases: impl IntoIterator<Item = &'a str>) -> SearchError {
-    let aliases: IndexSet<&str> = aliases.into_iter().collect();
-    let aliases = in_hash_order(aliases.into_iter().collect(), |alias| (*alias).to_owned()).join(", ");
+    let aliases = as_hash_set(aliases).join(", ");
     SearchError::new(404, "AliasesMissingException", format!("aliases [[{aliases}]] missing"))
 }
 

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 use tantivy::DocSet;
 use tantivy::postings::Postings;
@@ -25,7 +24,7 @@ use crate::rest::{Answer, RestRequest};
 use crate::routing::Placement;
 use crate::score::END;
 use crate::shared::Shared;
-use crate::ties::in_hash_order;
+use crate::ties::as_hash_set;
 
 /// The members of a body that are one setting, with two names.
 const FLAGS: [[&str; 2]; 5] = [
@@ -251,9 +250,7 @@ pub(crate) fn mtermvectors(
         }
     }
     // They are a set.
-    let ids: IndexSet<String> = ids.into_iter().collect();
-    let ids = in_hash_order(ids.into_iter().collect(), String::clone);
-    items.extend(ids.into_iter().map(|id| Wanted {
+    items.extend(as_hash_set(ids).into_iter().map(|id| Wanted {
         id: Some(id),
         ..template.clone()
     }));

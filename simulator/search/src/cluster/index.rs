@@ -16,7 +16,7 @@ use super::schedule::Schedule;
 use crate::cluster::{Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
-use crate::index::{Condition, Encoded, ParsedDocument, Shard, VersionType, View, Written, read};
+use crate::index::{Condition, Encoded, ParsedDocument, Shard, VersionType, View, Written, read, version_conflict};
 use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
@@ -182,11 +182,8 @@ impl Index {
         if current == wanted {
             return Ok(());
         }
-        let reason = format!(
-            "[{}][{shard}] [{type_name}][{id}]: version conflict, current [{current}], provided [{wanted}]",
-            self.name
-        );
-        Err(SearchError::new(409, "VersionConflictEngineException", reason))
+        let error = version_conflict(&format!("{type_name}][{id}"), &current.to_string(), wanted);
+        Err(self.located(shard, error))
     }
 
     /// Adds index and shard to the reason of a version conflict.

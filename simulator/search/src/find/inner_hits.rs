@@ -180,10 +180,10 @@ impl Prepared {
         }
         let mut matches = Matches::default();
         let is_child = mapping.parent_type(stored.type_name()) == Some(type_name);
-        let place = stored.parent().filter(|_| is_child).and_then(|id| {
-            let place = self.searched.shard()?.locate(type_name, id)?;
-            self.searched.view.place(place)
-        });
+        let place = stored
+            .parent()
+            .filter(|_| is_child)
+            .and_then(|id| self.searched.shard()?.place(&self.searched.view, type_name, id));
         if let Some((segment, doc)) = place {
             let view = self.view(segment)?;
             let scorer = self.searched.weight.scorer(segment, view, &self.request.budget)?;

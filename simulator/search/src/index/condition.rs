@@ -95,3 +95,9 @@ pub(crate) struct Written {
     /// For an index operation: the document is new. For a deletion: the document existed.
     pub(crate) fresh: bool,
 }
+
+/// Returns the error for a document, named `type][id`, of another version than the given one.
+pub(crate) fn version_conflict(document: &str, current: &str, given: u64) -> SearchError {
+    let reason = format!("[{document}]: version conflict, current [{current}], provided [{given}]");
+    SearchError::new(409, "VersionConflictEngineException", reason)
+}

@@ -206,10 +206,15 @@ impl Shard {
         self.versions.lock().locate(&id_key(type_name, id))
     }
 
+    /// Returns the position of a document's segment in a view, and its number there, if it is visible.
+    pub(crate) fn place(&self, view: &View, type_name: &str, id: &str) -> Option<(usize, u32)> {
+        view.place(self.locate(type_name, id)?)
+    }
+
     /// Returns the version and the stored fields of a document that is visible to searches.
     pub(crate) fn visible(&self, type_name: &str, id: &str) -> Result<Option<(u64, Stored)>> {
         let view = self.view();
-        let place = self.locate(type_name, id).and_then(|place| view.place(place));
+        let place = self.place(&view, type_name, id);
         let found = place.and_then(|(at, doc)| Some((view.segments.get(at)?, doc)));
         let found = found.map(|(view, doc)| Ok((view.segment.version(doc), view.segment.stored(doc)?)));
         found.transpose()

@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::batch::Batch;
 use super::bits::Bits;
-use super::condition::{Condition, VersionType, Written};
+use super::condition::{Condition, VersionType, Written, version_conflict};
 use super::encoded::Encoded;
 use super::segment::Segment;
 use super::stored::Stored;
@@ -160,13 +160,7 @@ impl VersionMap {
     fn next_version(key: &str, known: Option<Slot>, condition: Condition) -> Result<(u64, Option<Slot>)> {
         let live = known.filter(|slot| slot.segment != TOMBSTONE);
         let name = || key.replace('\u{0}', "][");
-        let conflict = |current: &str, given: u64| {
-            let reason = format!(
-                "[{}]: version conflict, current [{current}], provided [{given}]",
-                name()
-            );
-            Err(SearchError::new(409, "VersionConflictEngineException", reason))
-        };
+        let conflict = |current: &str, given: u64| Err(version_conflict(&name(), current, given));
         // A deleted document still has a version.
         let current = known.map_or(0, |slot| slot.version);
         let is_internal = condition.version_type == VersionType::Internal;

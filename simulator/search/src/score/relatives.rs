@@ -90,7 +90,7 @@ impl WeightBuilder<'_> {
                 let parent = terms.term(*ordinal).split_once('#');
                 let place = parent
                     .filter(|(type_name, _)| *type_name == parent_type)
-                    .and_then(|(type_name, id)| self.corpus.view.place(self.corpus.shard.locate(type_name, id)?));
+                    .and_then(|(type_name, id)| self.corpus.shard.place(self.corpus.view, type_name, id));
                 if let Some(place) = place {
                     let sum = JoinedScore::add(joined.get(&place).copied(), *score);
                     joined.insert(place, sum);
