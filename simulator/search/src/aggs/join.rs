@@ -129,19 +129,19 @@ pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
         for (segment, view) in searched.view.segments.iter().enumerate() {
             scope.budget.check_time()?;
             let terms = view.segment.ordinals(PARENT)?;
-            let children = (0..view.segment.max_doc()).filter(|doc| {
+            let mut docs = Vec::new();
+            for doc in (0..view.segment.max_doc()).filter(|doc| view.is_live(*doc)) {
                 let parent = terms
-                    .of(*doc)
+                    .of(doc)
                     .first()
                     .and_then(|ordinal| terms.term(*ordinal).split_once('#'));
-                let place = parent
-                    .filter(|(type_name, _)| *type_name == parent_type)
-                    .and_then(|(type_name, id)| shard.place(&searched.view, type_name, id));
-                view.is_live(*doc) && place.is_some_and(|(segment, doc)| is_matched(segment, doc))
-            });
-            let mut docs = Vec::new();
-            for doc in children {
-                if view.segment.stored(doc)?.type_name() == child_type {
+                let Some((type_name, id)) = parent.filter(|(type_name, _)| *type_name == parent_type) else {
+                    continue;
+                };
+                let place = shard.place(&searched.view, type_name, id)?;
+                if place.is_some_and(|(segment, doc)| is_matched(segment, doc))
+                    && view.segment.stored(doc)?.type_name() == child_type
+                {
                     docs.push(doc);
                 }
             }

@@ -247,7 +247,7 @@ pub(crate) fn explain(
     }
     let (_, shard) = index.shard_of(id, routing.as_deref())?;
     let view = shard.view();
-    let place = shard.place(&view, type_name, id);
+    let place = shard.place(&view, type_name, id)?;
     let mut response = json!({"_index": index.name, "_type": type_name, "_id": id});
     let Some((at, doc)) = place else {
         response["matched"] = json!(false);

@@ -180,11 +180,9 @@ impl Prepared {
         }
         let mut matches = Matches::default();
         let is_child = mapping.parent_type(stored.type_name()) == Some(type_name);
-        let place = stored
-            .parent()
-            .filter(|_| is_child)
-            .and_then(|id| self.searched.shard()?.place(&self.searched.view, type_name, id));
-        if let Some((segment, doc)) = place {
+        let parent = self.searched.shard().zip(stored.parent().filter(|_| is_child));
+        let place = parent.map(|(shard, id)| shard.place(&self.searched.view, type_name, id));
+        if let Some((segment, doc)) = place.transpose()?.flatten() {
             let view = self.view(segment)?;
             let scorer = self.searched.weight.scorer(segment, view, &self.request.budget)?;
             if let Some(mut scorer) = scorer.filter(|scorer| scorer.doc() <= doc)

@@ -201,32 +201,54 @@ impl Shard {
         Ok(Some((slot.version, stored)))
     }
 
-    /// Segment number and document number of a document, as of the last refresh if it was visible then.
-    pub(crate) fn locate(&self, type_name: &str, id: &str) -> Option<(u32, u32)> {
-        self.versions.lock().locate(&id_key(type_name, id))
+    /// Returns the position of a document's segment in a view, and its number there, if it is visible.
+    pub(crate) fn place(&self, view: &View, type_name: &str, id: &str) -> Result<Option<(usize, u32)>> {
+        let key = id_key(type_name, id);
+        let versions = self.versions.lock();
+        let known = versions.locate(&key).and_then(|place| view.place(place));
+        if self.is_current(view) {
+            return Ok(known);
+        }
+        // A document does not move within a segment, but a merged segment has the number of another.
+        let known = known.filter(|(at, _)| view.segments.get(*at).is_some_and(|view| versions.has(&view.segment)));
+        drop(versions);
+        match known {
+            Some(place) => Ok(Some(place)),
+            None => Ok(view.places()?.get(&key).copied()),
+        }
     }
 
-    /// Returns the position of a document's segment in a view, and its number there, if it is visible.
-    pub(crate) fn place(&self, view: &View, type_name: &str, id: &str) -> Option<(usize, u32)> {
-        view.place(self.locate(type_name, id)?)
+    /// Returns the [places](Shard::place) of the documents whose types and ids match.
+    pub(crate) fn places(&self, view: &View, matches: impl Fn(&str, &str) -> bool) -> Result<Vec<(usize, u32)>> {
+        let matches = |key: &str| {
+            key.split_once('\u{0}')
+                .is_some_and(|(type_name, id)| matches(type_name, id))
+        };
+        let versions = self.versions.lock();
+        if self.is_current(view) {
+            let places = versions.locate_where(matches);
+            return Ok(places.into_iter().filter_map(|place| view.place(place)).collect());
+        }
+        drop(versions);
+        let places = view.places()?.iter();
+        Ok(places
+            .filter(|(key, _)| matches(key))
+            .map(|(_, place)| *place)
+            .collect())
+    }
+
+    /// Returns whether searches that start now use this view. Views change while the version map is locked.
+    fn is_current(&self, view: &View) -> bool {
+        std::ptr::eq(&**self.view.read(), view)
     }
 
     /// Returns the version and the stored fields of a document that is visible to searches.
     pub(crate) fn visible(&self, type_name: &str, id: &str) -> Result<Option<(u64, Stored)>> {
         let view = self.view();
-        let place = self.place(&view, type_name, id);
+        let place = self.place(&view, type_name, id)?;
         let found = place.and_then(|(at, doc)| Some((view.segments.get(at)?, doc)));
         let found = found.map(|(view, doc)| Ok((view.segment.version(doc), view.segment.stored(doc)?)));
         found.transpose()
-    }
-
-    /// What [`Shard::locate`] finds for the documents whose types and ids match.
-    pub(crate) fn locate_where(&self, matches: impl Fn(&str, &str) -> bool) -> Vec<(u32, u32)> {
-        let versions = self.versions.lock();
-        versions.locate_where(|key| {
-            key.split_once('\u{0}')
-                .is_some_and(|(type_name, id)| matches(type_name, id))
-        })
     }
 
     /// The view that searches use.
@@ -303,7 +325,7 @@ impl Shard {
                 segment,
             })
             .collect();
-        *self.view.write() = Arc::new(View { segments });
+        *self.view.write() = Arc::new(View::new(segments));
     }
 }
 

@@ -81,6 +81,11 @@ impl VersionMap {
         self.segments.iter().find(|segment| segment.number == number).cloned()
     }
 
+    /// Returns whether a segment is one of the flushed ones.
+    pub(super) fn has(&self, segment: &Arc<Segment>) -> bool {
+        self.segments.iter().any(|own| Arc::ptr_eq(own, segment))
+    }
+
     /// Stored fields of a buffered document.
     pub(super) fn buffered(&self, slot: Slot) -> Option<Stored> {
         self.buffers.get(&slot.segment)?.stored(slot.doc)

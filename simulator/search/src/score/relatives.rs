@@ -88,10 +88,10 @@ impl WeightBuilder<'_> {
             let terms = view.segment.ordinals(PARENT)?;
             for ordinal in terms.of(*doc) {
                 let parent = terms.term(*ordinal).split_once('#');
-                let place = parent
-                    .filter(|(type_name, _)| *type_name == parent_type)
-                    .and_then(|(type_name, id)| self.corpus.shard.place(self.corpus.view, type_name, id));
-                if let Some(place) = place {
+                let Some((type_name, id)) = parent.filter(|(type_name, _)| *type_name == parent_type) else {
+                    continue;
+                };
+                if let Some(place) = self.corpus.shard.place(self.corpus.view, type_name, id)? {
                     let sum = JoinedScore::add(joined.get(&place).copied(), *score);
                     joined.insert(place, sum);
                 }

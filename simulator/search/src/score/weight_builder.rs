@@ -111,15 +111,14 @@ impl WeightBuilder<'_> {
             },
             QueryKind::Range { field, range } => range_weight(view, field, range)?,
             QueryKind::Ids { types, ids } => {
-                let places = types
-                    .iter()
-                    .flat_map(|name| ids.iter().filter_map(|id| self.corpus.shard.locate(name, id)));
-                docs_at(view, places)
+                let keys = types.iter().flat_map(|name| ids.iter().map(move |id| (name, id)));
+                let places = keys.filter_map(|(name, id)| self.corpus.shard.place(view, name, id).transpose());
+                docs_at(view, places.collect::<Result<_>>()?)
             }
             QueryKind::IdPattern(matcher) => {
                 let test = TermTest::new(matcher)?;
                 let accepts = |type_name: &str, id: &str| test.accepts(&format!("{type_name}#{id}"));
-                docs_at(view, self.corpus.shard.locate_where(accepts))
+                docs_at(view, self.corpus.shard.places(view, accepts)?)
             }
             QueryKind::ListedTerm { field, text, docs } => self.listed_term(field, text, docs)?,
             QueryKind::Bool {
@@ -405,17 +404,15 @@ fn range_weight(view: &View, field: &QueryField, range: &NumericRange) -> Result
     })
 }
 
-/// Builds the weight for a list of documents: segment numbers with document numbers.
-fn docs_at(view: &View, places: impl IntoIterator<Item = (u32, u32)>) -> WeightKind {
+/// Builds the weight for a list of documents: positions of their segments in the view, and their numbers there.
+fn docs_at(view: &View, places: Vec<(usize, u32)>) -> WeightKind {
     let mut docs: Vec<Bits> = view
         .segments
         .iter()
         .map(|view| Bits::with_capacity(view.segment.max_doc()))
         .collect();
-    for place in places {
-        if let Some((at, doc)) = view.place(place)
-            && let Some(docs) = docs.get_mut(at)
-        {
+    for (at, doc) in places {
+        if let Some(docs) = docs.get_mut(at) {
             docs.insert(doc);
         }
     }

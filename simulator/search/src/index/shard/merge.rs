@@ -122,7 +122,7 @@ impl Shard {
             };
             segments.insert(at, merged);
         }
-        *self.view.write() = Arc::new(View { segments });
+        *self.view.write() = Arc::new(View::new(segments));
         drop(versions);
         let merged: Vec<Arc<Segment>> = views.iter().map(|view| view.segment.clone()).collect();
         remove_uncommitted(&merged);

@@ -133,10 +133,10 @@ fn a_document_is_visible_as_it_was_until_the_next_refresh() {
     write("1");
     write("3");
     shard.delete("t", "2", Condition::default(), NOW).unwrap();
-    let found = |shard: &Shard| shard.locate_where(|_, _| true).len();
+    let found = |shard: &Shard| shard.places(&shard.view(), |_, _| true).unwrap().len();
     assert_eq!(
         (visible("1"), visible("2"), visible("3"), found(&shard)),
-        (Some(1), Some(1), None, 3)
+        (Some(1), Some(1), None, 2)
     );
     assert_eq!(shard.get("t", "1").unwrap().unwrap().0, 3);
     shard.refresh().unwrap();
@@ -145,6 +145,54 @@ fn a_document_is_visible_as_it_was_until_the_next_refresh() {
         (Some(3), None, Some(1), 2)
     );
     assert!(shard.versions.lock().superseded.is_empty());
+}
+
+#[test]
+fn a_view_that_is_held_finds_its_own_documents() {
+    let shard = Shard::new(0);
+    let write = |id: &str| shard.write("t", id, &document(id), Condition::default(), NOW).unwrap();
+    let refresh = || shard.refresh().unwrap();
+    for number in 0..MERGE_FACTOR {
+        write("updated");
+        write("kept");
+        write(&number.to_string());
+        refresh();
+    }
+    let view = shard.view();
+    let ids = ["updated", "kept", "0", "5", "deleted later", "absent", "new"];
+    let found = |view: &View| {
+        ids.map(|id| {
+            let (at, doc) = shard.place(view, "t", id).unwrap()?;
+            let segment = &view.segments[at].segment;
+            assert_eq!(segment.stored(doc).unwrap().id(), id);
+            Some(segment.version(doc))
+        })
+    };
+    let all = |view: &View| {
+        let mut places = shard.places(view, |_, id| ids.contains(&id)).unwrap();
+        places.sort_unstable();
+        places
+    };
+    let last = Some(MERGE_FACTOR as u64);
+    let before = (found(&view), all(&view));
+    assert_eq!(before.0, [last, last, Some(1), Some(1), None, None, None]);
+    assert_eq!(before.1.len(), 4);
+    write("updated");
+    refresh();
+    assert_eq!((found(&view), all(&view)), before);
+    shard.delete("t", "5", Condition::default(), NOW).unwrap();
+    write("new");
+    refresh();
+    assert_eq!((found(&view), all(&view)), before);
+    // The merged segment has the number of the first one.
+    shard.optimize(true).unwrap();
+    assert_eq!(shard.view().segments[0].segment.number, view.segments[0].segment.number);
+    assert_eq!((found(&view), all(&view)), before);
+    let next = |version: Option<u64>| version.map(|version| version + 1);
+    assert_eq!(
+        found(&shard.view()),
+        [next(last), last, Some(1), None, None, None, Some(1)]
+    );
 }
 
 #[test]
