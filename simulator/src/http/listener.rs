@@ -2,8 +2,12 @@
 //!
 //! Connections, limits and shutdown are those of [`stuntdouble_server`].
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, future::Future, sync::Arc};
 
+use futures::{
+    FutureExt,
+    future::{Either, ready},
+};
 use http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, Uri, body::Incoming, service::service_fn};
 use stuntdouble_server::{ConnectionOrigins, Origins, Peer, RequestLog};
@@ -16,7 +20,7 @@ use super::{
     metrics::OpenGauge,
     query::Query,
     respond,
-    service::Service,
+    service::{Answer, Service},
     tls::Tls,
 };
 use crate::{api::Status, clock::Clock};
@@ -66,7 +70,7 @@ struct Connection {
     authenticator: Option<Arc<Authenticator>>,
     /// The user of the client certificate, if it is valid.
     certified: Option<User>,
-    peer: Peer,
+    peer: Arc<Peer>,
     _open: OpenGauge,
 }
 
@@ -86,32 +90,45 @@ impl Connection {
             origins: ConnectionOrigins::new(origins, peer.local),
             authenticator,
             certified,
-            peer,
+            peer: Arc::new(peer),
         }
     }
 
-    /// Responds to a request. This future owns the request's parts; the futures that it awaits borrow them.
-    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    /// Responds to a request.
+    fn respond(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send {
         let log = RequestLog::begin(&request, self.peer.address);
-        let response = match self.origins.check(&request) {
-            Ok(accepted) => {
-                let (mut parts, body) = request.into_parts();
-                let mut response = match self.unauthorized(&parts.headers) {
-                    Some(unauthorized) => unauthorized,
-                    None => match self.named_cluster(&parts.uri) {
-                        Some((clusters, name, inner)) => {
-                            Box::pin(self.in_cluster(clusters, &name, &inner, parts, body)).await
-                        }
-                        None => self.service.answer(&mut parts, body, &self.peer).await,
-                    },
-                };
-                accepted.share(&mut response);
-                response
-            }
-            Err(response) => response.map(Body::full),
+        let (accepted, answer) = match self.origins.check(&request) {
+            Ok(accepted) => (Some(accepted), self.answer(request)),
+            Err(response) => (None, Answer::Now(response.map(Body::full))),
         };
-        log.end(&response);
-        Ok(response)
+        let finish = move |mut response: Response<Body>| {
+            if let Some(accepted) = &accepted {
+                accepted.share(&mut response);
+            }
+            log.end(&response);
+            Ok(response)
+        };
+        match answer {
+            Answer::Now(response) => Either::Left(ready(finish(response))),
+            Answer::Later(response) => Either::Right(response.map(finish)),
+        }
+    }
+
+    fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Answer {
+        let (parts, body) = request.into_parts();
+        if let Some(unauthorized) = self.unauthorized(&parts.headers) {
+            return Answer::Now(unauthorized);
+        }
+        match self.named_cluster(&parts.uri) {
+            None => self.service.answer(parts, body, &self.peer),
+            Some((clusters, name, inner)) => {
+                let response = self.clone().in_cluster(clusters.clone(), name, inner, parts, body);
+                Answer::Later(Box::pin(response))
+            }
+        }
     }
 
     /// Returns the copy of the cluster named by a URI, and the path inside it.
@@ -123,32 +140,34 @@ impl Connection {
 
     /// Returns the response of a named copy of the cluster.
     async fn in_cluster(
-        &self,
-        clusters: &Arc<dyn Clusters>,
-        name: &str,
-        inner: &str,
+        self: Arc<Self>,
+        clusters: Arc<dyn Clusters>,
+        name: String,
+        inner: String,
         mut parts: Parts,
         body: Incoming,
     ) -> Response<Body> {
         let headers = parts.headers.clone();
         let answer = |status: Status| respond::error(status.into(), &headers, Query::default());
-        if parts.method == Method::DELETE && matches!(inner, "" | "/") {
-            return answer(match clusters.remove(name) {
+        if parts.method == Method::DELETE && matches!(&*inner, "" | "/") {
+            return answer(match clusters.remove(&name) {
                 true => Status::success(),
                 false => Status::no_such_path(),
             });
         }
-        let service = match clusters.service(name).await {
+        let service = match clusters.service(&name).await {
             Ok(service) => service,
             Err(status) => return answer(status),
         };
-        match clusters::strip_prefix(&parts.uri, inner) {
-            Some(uri) => {
-                parts.uri = uri;
-                clusters::add_prefix(service.answer(&mut parts, body, &self.peer).await, name)
-            }
-            None => answer(Status::no_such_path()),
-        }
+        let Some(uri) = clusters::strip_prefix(&parts.uri, &inner) else {
+            return answer(Status::no_such_path());
+        };
+        parts.uri = uri;
+        let response = match service.answer(parts, body, &self.peer) {
+            Answer::Now(response) => response,
+            Answer::Later(response) => response.await,
+        };
+        clusters::add_prefix(response, &name)
     }
 
     /// Returns the response to a request that lacks the required credentials, or `None` if it may proceed.

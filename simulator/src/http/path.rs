@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr_iter;
 use stuntdouble_server::percent_decode;
 
 /// The result of normalizing a path.
@@ -32,7 +33,8 @@ pub(crate) fn normalize(raw: &str) -> NormalizedPath<'_> {
 
 fn is_clean(path: &str) -> bool {
     // Every path that is not normal has a slash before another slash or before a dot. Check segments only then.
-    let has_candidate = path.as_bytes().windows(2).any(|pair| matches!(pair, b"//" | b"/."));
+    let bytes = path.as_bytes();
+    let has_candidate = memchr_iter(b'/', bytes).any(|at| matches!(bytes.get(at + 1), Some(b'/' | b'.')));
     !has_candidate || {
         let segments = path.strip_prefix('/').unwrap_or(path);
         let last = segments.split('/').count() - 1;

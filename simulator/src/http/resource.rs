@@ -27,6 +27,19 @@ use crate::{
 };
 
 impl Service {
+    /// Responds to a GET of an object or a subresource.
+    pub(super) fn get(&self, request: &RequestInfo, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
+        check_accept(&parts.headers, OBJECTS)?;
+        let query = Query::of(parts);
+        let options = GetOptions {
+            export: query.flag("export", self.profile)?,
+            exact: query.flag("exact", self.profile)?,
+        };
+        let response = self.registry.get(request, &options)?;
+        let format = Format::negotiate(&parts.headers, query, OBJECTS)?;
+        Ok(respond::object(response.code, response.body, format))
+    }
+
     /// Responds to a request for a collection, an object or a subresource.
     pub(super) async fn resource(
         &self,
@@ -43,13 +56,7 @@ impl Service {
         let query = Query::of(parts);
         let mut unknown = Vec::new();
         let response: registry::Response = match (&parts.method, &request.name) {
-            (&Method::GET, Some(_)) => {
-                let options = GetOptions {
-                    export: query.flag("export", self.profile)?,
-                    exact: query.flag("exact", self.profile)?,
-                };
-                self.registry.get(request, &options)?
-            }
+            (&Method::GET, Some(_)) => return self.get(request, parts),
             (&Method::GET, None) => {
                 let watch = query.flag("watch", self.profile)?;
                 if watch && request.resource.has_verb("watch") {

@@ -10,8 +10,8 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use futures::FutureExt;
-use http::{HeaderValue, Request, Response, header, request::Parts};
+use futures::{FutureExt, future::BoxFuture};
+use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use stuntdouble_server::{Limits, Peer, Shutdown};
 
@@ -53,6 +53,28 @@ pub(crate) struct Service {
     pub(super) clusters: OnceLock<Arc<dyn Clusters>>,
     /// The process that runs the pods, if several processes share the cluster.
     elected: Option<Arc<dyn Elected>>,
+}
+
+/// A response, or the future of one.
+pub(crate) enum Answer {
+    /// A response.
+    Now(Response<Body>),
+    /// The response to a request that reads its body or waits.
+    Later(BoxFuture<'static, Response<Body>>),
+}
+
+/// A response, or what a request waits for.
+enum Routed {
+    Response(Response<Body>),
+    Waits(Waiting),
+}
+
+/// What a request waits for.
+enum Waiting {
+    /// The clock.
+    Clock,
+    /// An endpoint.
+    Endpoint(Endpoint),
 }
 
 /// Settings and components of a service, except its registry.
@@ -151,54 +173,88 @@ impl Service {
         api
     }
 
-    /// Responds to a request of `peer`.
-    pub(crate) async fn answer(&self, parts: &mut Parts, body: Incoming, peer: &Peer) -> Response<Body> {
-        let response = AssertUnwindSafe(self.respond(parts, body, peer))
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|_| failed());
-        self.metrics.count(&parts.method, response.status().as_u16());
+    /// Responds to a request of `peer`. Only a request that reads its body or waits gets a future.
+    pub(crate) fn answer(self: &Arc<Self>, parts: Parts, body: Incoming, peer: &Arc<Peer>) -> Answer {
+        let routed = std::panic::catch_unwind(AssertUnwindSafe(|| self.route(&parts)));
+        match routed.unwrap_or_else(|_| Routed::Response(failed())) {
+            Routed::Response(response) => Answer::Now(self.counted(&parts.method, response)),
+            Routed::Waits(waiting) => Answer::Later(Box::pin(self.clone().wait(waiting, parts, body, peer.clone()))),
+        }
+    }
+
+    fn counted(&self, method: &Method, response: Response<Body>) -> Response<Body> {
+        self.metrics.count(method, response.status().as_u16());
         response
     }
 
-    async fn respond(&self, parts: &mut Parts, body: Incoming, peer: &Peer) -> Response<Body> {
+    /// Responds to a request at once, or returns what it waits for.
+    fn route(&self, parts: &Parts) -> Routed {
         if parts.uri.path() == clock_control::PATH {
-            let response = Box::pin(clock_control::control(&self.clock, &self.limits, parts, body)).await;
-            return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(parts)));
+            return Routed::Waits(Waiting::Clock);
         }
         let api = self.api();
         let route = match normalize(parts.uri.path()) {
             NormalizedPath::Clean(path) => api.table.find(&path),
-            NormalizedPath::Moved(to) => return respond::redirect(&parts.method, 301, &to, parts.uri.query()),
-            NormalizedPath::Malformed => return malformed(parts),
-        };
-        let error = match route {
-            Route::NonResource(path) => return self.non_resource(&api, path, parts),
-            Route::Missing => Status::no_such_path().into(),
-            Route::Endpoint(Endpoint::AccessReview(_), _) if !self.profile.supports_newer_clients() => {
-                Status::no_such_path().into()
+            NormalizedPath::Moved(to) => {
+                return Routed::Response(respond::redirect(&parts.method, 301, &to, parts.uri.query()));
             }
-            Route::Endpoint(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, parts, body, peer).await {
-                Ok(response) => return response,
-                Err(error) => error,
-            },
+            NormalizedPath::Malformed => return Routed::Response(malformed(parts)),
         };
-        respond::error(error, &parts.headers, Query::of(parts))
+        let response = match route {
+            Route::NonResource(path) => Ok(self.non_resource(&api, path, parts)),
+            Route::Missing => Err(Status::no_such_path().into()),
+            Route::Endpoint(Endpoint::AccessReview(_), _) if !self.profile.supports_newer_clients() => {
+                Err(Status::no_such_path().into())
+            }
+            Route::Endpoint(_, methods) if !methods.has(&parts.method) => Err(Status::method_not_allowed().into()),
+            Route::Endpoint(endpoint, _) => {
+                let document = self.document(&api, &endpoint, parts);
+                match document.or_else(|| self.one_object(&endpoint, parts)) {
+                    Some(response) => response,
+                    None => return Routed::Waits(Waiting::Endpoint(endpoint)),
+                }
+            }
+        };
+        Routed::Response(response.unwrap_or_else(|error| respond::error(error, &parts.headers, Query::of(parts))))
     }
 
-    /// Large branches are boxed, because the future of a request is moved several times and kept by its connection.
+    /// Responds with one object, or returns `None` if reads wait or the request is another one.
+    fn one_object(&self, endpoint: &Endpoint, parts: &Parts) -> Option<Result<Response<Body>, ErrorResponse>> {
+        let Endpoint::Resource(request) = endpoint else {
+            return None;
+        };
+        let is_get = parts.method == Method::GET && request.name.is_some();
+        (is_get && !self.registry.reads_wait()).then(|| self.get(request, parts))
+    }
+
+    async fn wait(
+        self: Arc<Self>,
+        waiting: Waiting,
+        mut parts: Parts,
+        body: Incoming,
+        peer: Arc<Peer>,
+    ) -> Response<Body> {
+        let response = AssertUnwindSafe(async {
+            let response = match waiting {
+                Waiting::Clock => clock_control::control(&self.clock, &self.limits, &parts, body)
+                    .await
+                    .map_err(ErrorResponse::from),
+                Waiting::Endpoint(endpoint) => self.endpoint(endpoint, &mut parts, body, &peer).await,
+            };
+            response.unwrap_or_else(|error| respond::error(error, &parts.headers, Query::of(&parts)))
+        });
+        let response = response.catch_unwind().await.unwrap_or_else(|_| failed());
+        self.counted(&parts.method, response)
+    }
+
+    /// Large branches are boxed, because most requests do not need their memory.
     async fn endpoint(
         &self,
-        api: &ServedApi,
         endpoint: Endpoint,
         parts: &mut Parts,
         body: Incoming,
         peer: &Peer,
     ) -> Result<Response<Body>, ErrorResponse> {
-        if let Some(response) = self.document(api, &endpoint, parts) {
-            return response;
-        }
         self.registry.sync().await?;
         if matches!(endpoint, Endpoint::Connect(_) | Endpoint::Proxy(_))
             && !elected::is_forwarded(parts)

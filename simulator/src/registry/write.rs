@@ -53,6 +53,11 @@ impl Registry {
         Some(self.clock.now().saturating_add(life).unwrap_or(Timestamp::MAX))
     }
 
+    /// Returns whether reads wait for other processes: [`Registry::sync`].
+    pub(crate) fn reads_wait(&self) -> bool {
+        self.store.sync().is_some()
+    }
+
     /// Waits until reads show every write acknowledged before the call, by any process over the same store.
     pub(crate) async fn sync(&self) -> Result<(), Status> {
         match self.store.sync() {

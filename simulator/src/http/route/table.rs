@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
+use memchr::memchr_iter;
 
 use super::{
     endpoint::{Endpoint, ProxyRequest, Route, non_resource_path},
@@ -119,12 +120,9 @@ impl Table {
             }
         };
         let mut start = 0;
-        // Segments are short, so that a search for the next slash would cost more.
-        for (at, byte) in inner.bytes().enumerate() {
-            if byte == b'/' {
-                push(start, at);
-                start = at + 1;
-            }
+        for at in memchr_iter(b'/', inner.as_bytes()) {
+            push(start, at);
+            start = at + 1;
         }
         push(start, inner.len());
         let segments = segments.get(..count).unwrap_or_default();
