@@ -196,10 +196,14 @@ fn initialise(file: &Path) -> Result<(), redb::Error> {
 /// Opens the file and verifies all checksums.
 fn open_verified(directory: &Path, file: &Path) -> Result<Database, DataDirectoryError> {
     let mut database = Database::open(file).map_err(|error| open_error(directory, error))?;
+    let last = |database: &Database| number(database, REVISION).map_err(|error| damage(directory, error));
+    let before = last(&database)?;
     match database.check_integrity() {
         Ok(true) => Ok(database),
+        // Only the record of free pages differed.
+        Ok(false) if last(&database)? == before => Ok(database),
         Ok(false) => {
-            // The library has fallen back to its last verified state, which may lack acknowledged writes.
+            // The library has fallen back to its last verified state, which lacks acknowledged writes.
             let why = "its last checksums did not match";
             // If the marker cannot be written either, the error is the same.
             let _ = fs::write(directory.join(DAMAGED), why);

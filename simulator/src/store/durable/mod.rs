@@ -10,6 +10,7 @@
 //! - One process at a time.
 //! - All objects and their history are in memory too.
 //! - History is trimmed in the background to the limits of the watch cache.
+//! - After a crash, damage to the last transaction cannot be told from an incomplete write, which is dropped.
 //!
 //! The file is a redb database: a copy-on-write B-tree with checksums on every page, a stable format, no C code. A
 //! log-structured store would write less per change; here concurrent writes share one flush, and a start must verify

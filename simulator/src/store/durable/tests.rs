@@ -85,13 +85,17 @@ async fn objects(store: &Durable) -> Vec<String> {
 async fn write_randomly(store: &Durable, seed: u64) {
     let rng = Rng::seeded(seed);
     for step in 0..400 {
-        let key = key(["pods", "configmaps"][rng.below(2)], &rng.below(20).to_string());
-        let is_there = store.get(&key).is_some();
-        if is_there && rng.below(3) == 0 {
-            remove(store, &key).await;
-        } else {
-            put(store, &key, &step.to_string()).await;
-        }
+        write_one(store, &rng, &step.to_string()).await;
+    }
+}
+
+/// Creates, updates or removes an object.
+async fn write_one(store: &Durable, rng: &Rng, value: &str) {
+    let key = key(["pods", "configmaps"][rng.below(2)], &rng.below(20).to_string());
+    if store.get(&key).is_some() && rng.below(3) == 0 {
+        remove(store, &key).await;
+    } else {
+        put(store, &key, value).await;
     }
 }
 
@@ -135,6 +139,24 @@ async fn a_restart_has_the_same_objects_revision_and_history(
         assert_eq!(format!("{:?}", resource.base), format!("{base:?}"));
     }
     assert_eq!(put(&store, &key("pods", "new"), "x").await, revision + 1);
+}
+
+/// Few writes between restarts, so that pages are freed in the last transaction of a run.
+#[tokio::test]
+async fn a_directory_can_be_opened_after_any_number_of_restarts() {
+    for seed in 0..8 {
+        let directory = TempDir::new().unwrap();
+        let rng = Rng::seeded(seed);
+        let mut present = Vec::new();
+        for restart in 0..12 {
+            let (store, _) = open(directory.path(), Durability::Sync);
+            assert_eq!(objects(&store).await, present, "seed {seed}, restart {restart}");
+            for _ in 0..rng.below(12) {
+                write_one(&store, &rng, &restart.to_string()).await;
+            }
+            present = objects(&store).await;
+        }
+    }
 }
 
 #[tokio::test]
