@@ -76,9 +76,8 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     }
     let body = Value::Object(body);
     for index in &named {
-        // Flushes first: operations in the translog must not be replayed under the new mapping, which may refuse
-        // them.
-        index.flush_if_saved(now)?;
+        // Before: operations in the translog must not be replayed under the new mapping, which may refuse them.
+        index.save_changes(now)?;
         index.change_mapping(|mapping| mapping.put(type_name, &body, request.flag("ignore_conflicts")))?;
     }
     shared.cluster.changed(&named)?;
@@ -105,7 +104,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
             }
         }
         refresh(&[&**index])?;
-        index.flush_if_saved(now)?;
+        index.save_changes(now)?;
     }
     if !found {
         return Err(SearchError::new(

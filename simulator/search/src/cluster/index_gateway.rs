@@ -183,20 +183,20 @@ impl Index {
     /// Makes all changes visible to searches and writes them to disk. Skips shards without changes, unless `force`.
     pub(crate) fn flush(&self, force: bool, now: Duration) -> Result<()> {
         let wanted = |shard: &&Shard| force || shard.translog.operations() > 0;
-        self.commit(self.shards.iter().filter(wanted), now)
+        self.commit(self.shards.iter().filter(wanted), true, now)
     }
 
-    /// Flushes the index if it has a data directory.
-    pub(crate) fn flush_if_saved(&self, now: Duration) -> Result<()> {
-        if self.folder.is_some() {
-            self.flush(false, now)
-        } else {
-            Ok(())
+    /// Writes all changes to disk if the index has a data directory. What is visible stays the same.
+    pub(crate) fn save_changes(&self, now: Duration) -> Result<()> {
+        if self.folder.is_none() {
+            return Ok(());
         }
+        let wanted = |shard: &&Shard| shard.translog.operations() > 0;
+        self.commit(self.shards.iter().filter(wanted), false, now)
     }
 
-    fn commit<'a>(&self, mut shards: impl Iterator<Item = &'a Shard>, now: Duration) -> Result<()> {
-        shards.try_for_each(|shard| shard.commit(now, || self.save_if_changed()))
+    fn commit<'a>(&self, mut shards: impl Iterator<Item = &'a Shard>, publishes: bool, now: Duration) -> Result<()> {
+        shards.try_for_each(|shard| shard.commit(publishes, now, || self.save_if_changed()))
     }
 
     /// Syncs the translogs and flushes the shards, if due.
@@ -222,7 +222,11 @@ impl Index {
             self.sync()?;
         }
         if let Some(flush) = flush {
-            self.commit(self.shards.iter().filter(|shard| flush.are_reached(shard, now)), now)?;
+            self.commit(
+                self.shards.iter().filter(|shard| flush.are_reached(shard, now)),
+                true,
+                now,
+            )?;
         }
         Ok(())
     }

@@ -279,6 +279,33 @@ async fn operations_are_synced_after_the_interval_or_at_once() {
     assert_eq!(found(crashed(directory.path())).await, [200, 200]);
 }
 
+/// A mapping is saved with the documents so far, which stay invisible until the next refresh.
+#[tokio::test]
+async fn a_change_of_a_mapping_makes_nothing_visible() {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    let quiet = json!({"settings": {"number_of_shards": 1, "refresh_interval": -1}});
+    ask(&backend, "PUT", "/i", quiet).await;
+    ask(&backend, "PUT", "/i/t/1?refresh=true", json!({"n": 1})).await;
+    ask(&backend, "PUT", "/i/t/1", json!({"n": 2})).await;
+    ask(&backend, "PUT", "/i/t/2", json!({"n": 2})).await;
+    let mapping = json!({"properties": {"m": {"type": "long"}}});
+    ask(&backend, "PUT", "/i/_mapping/t", mapping).await;
+    let all = json!({"query": {"match_all": {}}, "fields": ["n"], "version": true, "sort": "n"});
+    let found = async |backend: &Backend| {
+        let answer = ask(backend, "POST", "/i/_search", all.clone()).await;
+        let hits = answer["hits"]["hits"].as_array().unwrap().clone();
+        let shown = |hit: &Value| json!([hit["_id"], hit["_version"], hit["fields"]["n"]]);
+        hits.iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&backend).await, [json!(["1", 1, [1]])]);
+    let copy = crashed(directory.path());
+    let after = [json!(["1", 2, [2]]), json!(["2", 1, [2]])];
+    assert_eq!(found(&Backend::open(copy.path())).await, after);
+    ask(&backend, "POST", "/i/_refresh", Value::Null).await;
+    assert_eq!(found(&backend).await, after);
+}
+
 #[tokio::test]
 async fn flushes_empty_the_translog_and_commit_the_segments() {
     let directory = TempDir::new().unwrap();

@@ -119,7 +119,7 @@ impl Shard {
         };
         folder.start(&self.translog)?;
         if self.recovery().is_some_and(|recovery| recovery.operations > 0) {
-            self.commit(now, save)
+            self.commit(true, now, save)
                 .map_err(|error| DataDirectoryError::damaged(folder.path(), error))?;
         }
         *self.committed.lock() = now;
@@ -136,16 +136,20 @@ impl Shard {
         *self.committed.lock()
     }
 
-    /// Makes all changes so far visible to searches, and writes them to disk. `save` writes the mapping with which they
-    /// were indexed.
-    pub(crate) fn commit(&self, now: Duration, save: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Writes all changes so far to disk. `publishes`: makes them visible to searches. `save` writes the mapping with
+    /// which they were indexed.
+    pub(crate) fn commit(&self, publishes: bool, now: Duration, save: impl FnOnce() -> Result<()>) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
         let began = Instant::now();
-        self.flush_all()?;
-        // Not later: a commit needs the files of its segments.
-        self.drop_deleted();
+        if publishes {
+            self.flush_all()?;
+            // Not later: a commit needs the files of its segments.
+            self.drop_deleted();
+        }
         let point = self.commit_point();
-        self.publish();
+        if publishes {
+            self.publish();
+        }
         let (commit, fresh) = point?;
         save()
             .and_then(|()| self.write_commit(&commit, fresh))
