@@ -11,6 +11,7 @@ mod edges;
 mod explanations;
 mod facets;
 mod fields;
+mod flushes;
 mod frequent_phrases;
 #[path = "../../../../fuzz/properties/search.rs"]
 mod fuzzed;
