@@ -63,6 +63,7 @@ pub(crate) fn delete_by_query(
             return Ok(Answer::json(failure.error.status, deleted(&named, visited, &outcome)));
         }
         delete_hits(&outcome, now)?;
+        named.iter().try_for_each(|index| index.sync_each(&index.shards))?;
         refresh(&named)?;
         // The next search finds the matches beyond the result window.
         if outcome.hits.is_empty() || outcome.total <= outcome.hits.len() as u64 {

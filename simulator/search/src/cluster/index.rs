@@ -212,7 +212,7 @@ impl Index {
             .delete(type_name, id, condition, now)
             .map_err(|error| self.located(number, error))?;
         shard.counters.deleted(type_name, began);
-        self.sync_each(shard)?;
+        self.sync_each([shard])?;
         Ok(written)
     }
 
@@ -249,7 +249,7 @@ impl Index {
                 Err(error) if error.kind != "VersionConflictEngineException" => return Err(error),
                 _ => {}
             }
-            self.sync_each(shard)?;
+            self.sync_each([shard])?;
         }
         Ok(written)
     }
@@ -274,7 +274,7 @@ impl Index {
             .write(type_name, id, &encoded, condition, now)
             .map_err(|error| self.located(number, error))?;
         shard.counters.indexed(type_name, began);
-        self.sync_each(shard)?;
+        self.sync_each([shard])?;
         Ok(written)
     }
 

@@ -171,13 +171,13 @@ impl Index {
         self.shards.iter().try_for_each(|shard| shard.translog.sync())
     }
 
-    /// Syncs the translog of a shard if `index.gateway.local.sync` is 0.
-    pub(super) fn sync_each(&self, shard: &Shard) -> Result<()> {
+    /// Syncs the translogs of shards if `index.gateway.local.sync` is 0.
+    pub(crate) fn sync_each<'a>(&self, shards: impl IntoIterator<Item = &'a Shard>) -> Result<()> {
         if self.folder.is_none() || self.settings.read().interval(SYNC_SETTING, INTERVAL) != Some(Duration::ZERO) {
             return Ok(());
         }
         self.save_if_changed()?;
-        shard.translog.sync()
+        shards.into_iter().try_for_each(|shard| shard.translog.sync())
     }
 
     /// Makes all changes visible to searches and writes them to disk. Skips shards without changes, unless `force`.

@@ -51,7 +51,7 @@ impl Index {
         }
         for shard in &self.shards {
             purge_shard(shard, field.ordinal, at, now)?;
-            self.sync_each(shard)?;
+            self.sync_each([shard])?;
         }
         Ok(())
     }

@@ -27,6 +27,22 @@ async fn operations_are_synced_after_the_interval_or_at_once() {
     assert_eq!(found(crashed(directory.path())).await, [200, 200]);
 }
 
+#[tokio::test]
+async fn a_deletion_by_query_is_synced_at_once() {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    ask(&backend, "PUT", "/i", json!({"settings": {"gateway.local.sync": 0}})).await;
+    for id in 1..=3 {
+        ask(&backend, "PUT", &format!("/i/t/{id}"), json!({"n": id})).await;
+    }
+    ask(&backend, "POST", "/i/_refresh", Value::Null).await;
+    let high = json!({"query": {"range": {"n": {"gte": 2}}}});
+    ask(&backend, "DELETE", "/i/_query", high).await;
+    let copy = crashed(directory.path());
+    let found = ask(&Backend::open(copy.path()), "GET", "/i/_count", Value::Null).await;
+    assert_eq!(found["count"], 1);
+}
+
 /// A mapping is saved with the documents so far, which stay invisible until the next refresh.
 #[tokio::test]
 async fn a_change_of_a_mapping_makes_nothing_visible() {
