@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # stores.sh STORE [all]: runs recorded sessions and the conformance suite over a store: durable, or etcd (three servers
-# over three members). Takes at most 15 minutes.
+# over three members). A durable store also gets random requests with restarts in between. Takes at most 20 minutes.
 # Default: the sessions named life-* and the trials of two kinds. all: every session and trial.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -82,3 +82,11 @@ outcome=0
 timeout 450 "$program" conformance --target "$url" "${trials[@]}" || outcome=$?
 # Exit code 4: nothing failed, but trials that need more than the address of the target were skipped.
 [ "$outcome" -eq 0 ] || [ "$outcome" -eq 4 ]
+
+if [ "$store" = durable ]; then
+  if command -v python3 >/dev/null; then
+    timeout 200 ci/restarts.py "$program" --requests 150 --every 6
+  else
+    echo 'skipped: random requests with restarts in between (python3 is not installed)'
+  fi
+fi
