@@ -71,6 +71,12 @@ class Server:
         self.command = [program, *ARGUMENTS, *arguments]
         self.start()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop(signal.SIGKILL)
+
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for line in self.process.stdout:
@@ -125,10 +131,9 @@ class Requests:
         prefix = f"/apis/{version}" if "/" in version else f"/api/{version}"
         return f"{prefix}{scope}/{kind.lower()}s" + (f"/{name}" if name else "")
 
-    def object(self, kind):
+    def object(self, kind, name):
         pick = self.random.choice
         version, fields = KINDS[kind]
-        name = pick(["b", "c"] if kind == "Namespace" else NAMES)
         metadata = {"name": name, "labels": {pick(["app", "tier"]): pick("xyz")}}
         if kind != "Namespace" and self.random.random() < 0.2:
             self.generated += 1
@@ -136,7 +141,7 @@ class Requests:
         return {"kind": kind, "apiVersion": version, "metadata": metadata, **fields(pick)}
 
     def send(self):
-        """Sends a random request. Returns its method and its status."""
+        """Sends a random request. Returns the status of the response."""
         pick = self.random.choice
         kind = self.random.choices(list(KINDS), WEIGHTS)[0]
         namespace, name = pick(NAMESPACES), pick(["b", "c"] if kind == "Namespace" else NAMES)
@@ -145,7 +150,7 @@ class Requests:
         action = self.random.choices(["create", "update", "patch", "delete", "list", "watch", "clear"],
                                      [10, 5, 4, 6, 4, 2, 1])[0]
         if action == "create":
-            response = self.ask("POST", collection, self.object(kind))
+            response = self.ask("POST", collection, self.object(kind, name))
         elif action == "update":
             response = self.ask("GET", one)
             if response[0] == 200:
@@ -183,23 +188,20 @@ def main():
     arguments = parser.parse_args()
     source = random.Random(arguments.seed)
     restarts = succeeded = 0
-    with tempfile.TemporaryDirectory() as folder:
-        durable = Server(arguments.program, ["--data-dir", f"{folder}/data"])
-        memory = Server(arguments.program, [])
-        try:
-            requests = Requests(source, Comparison(memory, durable))
-            for namespace in NAMESPACES:
-                requests.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-            for _ in range(arguments.requests):
-                if source.random() * arguments.every < 1:
-                    durable.stop(source.choice([signal.SIGTERM, signal.SIGKILL]))
-                    durable.start()
-                    restarts += 1
-                succeeded += requests.send() < 300
-        finally:
-            for server in (durable, memory):
-                server.process.kill()
-                server.process.wait()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Server(arguments.program, ["--data-dir", f"{folder}/data"]) as durable,
+        Server(arguments.program, []) as memory,
+    ):
+        requests = Requests(source, Comparison(memory, durable))
+        for namespace in NAMESPACES:
+            requests.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        for _ in range(arguments.requests):
+            if source.random() * arguments.every < 1:
+                durable.stop(source.choice([signal.SIGTERM, signal.SIGKILL]))
+                durable.start()
+                restarts += 1
+            succeeded += requests.send() < 300
     print(f"{arguments.requests} requests ({succeeded} succeeded) and {restarts} restarts: no difference")
 
 
