@@ -176,13 +176,14 @@ async fn pods(cluster: &Running) -> Vec<Vec<String>> {
         .collect()
 }
 
+fn living() -> Builder {
+    let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse().unwrap();
+    Simulator::builder().seed(7).clock(clock)
+}
+
 #[tokio::test]
 async fn nodes_pods_and_add_ons_survive_a_restart() {
     let directory = TempDir::new().unwrap();
-    let living = || {
-        let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse().unwrap();
-        Simulator::builder().seed(7).clock(clock)
-    };
     let first = Running::start(living(), directory.path()).await;
     let template = json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}});
     let controller = json!({"metadata": {"name": "w"}, "spec": {"replicas": 3, "template": template}});
@@ -215,6 +216,44 @@ async fn nodes_pods_and_add_ons_survive_a_restart() {
     second.0.settle().await;
     assert_eq!(second.get(path).await["status"]["replicas"], 5);
     assert_eq!(pods(&second).await.len(), before.len() + 2);
+}
+
+#[tokio::test]
+async fn pods_that_a_stopped_kubelet_had_begun_to_start_run_after_a_restart() {
+    let directory = TempDir::new().unwrap();
+    let list = "/api/v1/namespaces/default/pods";
+    let spec = |node: &str| json!({"nodeName": node, "containers": [{"name": "c", "image": "x"}]});
+    let pod = |name: &str, node: &str| json!({"metadata": {"name": name}, "spec": spec(node)});
+    let first = Running::start(living(), directory.path()).await;
+    let node = first.get("/api/v1/nodes").await["items"][0]["metadata"]["name"].clone();
+    let node = node.as_str().unwrap();
+    let created = first.done("POST", list, pod("running", node)).await;
+    first.0.settle().await;
+    let updates = first.watch(list, revision(&created), 2).await;
+    let updates = updates.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut statuses = updates.map(|update| update["object"]["status"].clone());
+    let waiting = statuses.find(|status| status["containerStatuses"][0]["state"]["waiting"].is_object());
+    first.0.shutdown().await;
+
+    // As if the kubelets had been stopped: the new pods are bound to the node, one of them has its first status.
+    let stopped = Running::start(living().bare(true), directory.path()).await;
+    for name in ["a", "b", "z"] {
+        stopped.done("POST", list, pod(name, node)).await;
+    }
+    let mut begun = stopped.done("POST", list, pod("begun", node)).await;
+    begun["status"] = waiting.unwrap();
+    stopped.done("PUT", &format!("{list}/begun/status"), begun).await;
+    stopped.0.shutdown().await;
+
+    let second = Running::start(living(), directory.path()).await;
+    second.0.settle().await;
+    let own = |pod: &Vec<String>| pod[4].contains(node);
+    let pods: Vec<_> = pods(&second).await.into_iter().filter(own).collect();
+    assert!(pods.iter().all(|pod| pod[2].contains("Running")), "{pods:?}");
+    let mut addresses: Vec<_> = pods.iter().map(|pod| &pod[3]).collect();
+    addresses.sort();
+    addresses.dedup();
+    assert_eq!(addresses.len(), pods.len(), "{pods:?}");
 }
 
 #[tokio::test]

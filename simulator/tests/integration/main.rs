@@ -9,5 +9,6 @@ mod durable;
 mod fork;
 mod kinds;
 mod logging;
+mod restarts;
 mod search_upstream;
 mod watch_lag;

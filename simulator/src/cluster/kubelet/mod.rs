@@ -2,7 +2,7 @@
 //!
 //! - A kubelet admits a pod, starts its containers, probes them, restarts them with back-off, stops them on deletion,
 //!   and updates the pod's status.
-//! - A kubelet adopts a pod whose status says that it is already running.
+//! - A kubelet adopts the pods whose status says that they are already running, before it admits another one.
 //! - The container engine runs the containers; their image and command decide the result of probes and hooks.
 //! - Source of reasons and texts: `pkg/kubelet` of Kubernetes v1.2.
 
@@ -121,6 +121,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, nodes: &[Node], engine: &Arc<Eng
         states: Mutex::default(),
         ended: Mutex::default(),
     };
+    component.adopt_running();
     runtime.work_low_priority(queue, component);
     Ok(())
 }
@@ -203,6 +204,31 @@ impl Reconcile for Kubelets {
 }
 
 impl Kubelets {
+    /// Adopts the pods that an earlier process ran: their addresses and resources are taken.
+    fn adopt_running(&self) {
+        for pod in self.pods.list() {
+            let ended = matches!(meta::text(&pod, "status.phase"), "Failed" | "Succeeded");
+            let kubelet = self.kubelets.get(meta::text(&pod, "spec.nodeName"));
+            if let Some(kubelet) = kubelet.filter(|_| !ended && !meta::text(&pod, "status.podIP").is_empty()) {
+                let key = ObjectKey::of(&pod);
+                let state = self.adopted(&key, &pod, kubelet);
+                self.states.lock().insert(key, state);
+            }
+        }
+    }
+
+    /// Returns the state of a pod that its kubelet accepts, with the address of its status.
+    fn adopted(&self, key: &ObjectKey, pod: &Object, kubelet: &Kubelet) -> PodState {
+        kubelet.pods.lock().insert(key, pod);
+        let mut state = PodState::new(pod, self.clock.now());
+        if meta::lookup(pod, "spec.hostNetwork") == Some(&Value::Bool(true)) {
+            state.address.get_or_insert_with(|| kubelet.node.address.to_string());
+        } else if let Some(number) = number(&state) {
+            kubelet.addresses.lock().used.insert(number);
+        }
+        state
+    }
+
     /// Admits a pod, or rejects it.
     async fn admit(&self, key: &ObjectKey, pod: &Object, kubelet: &Kubelet) -> Result<Option<PodState>, Status> {
         let now = self.clock.now();
@@ -223,21 +249,19 @@ impl Kubelets {
             self.write(key, pod, status).await?;
             return Ok(None);
         }
-        kubelet.pods.lock().insert(key, pod);
-        let mut state = PodState::new(pod, now);
-        if meta::lookup(pod, "spec.hostNetwork") == Some(&Value::Bool(true)) {
-            state.address.get_or_insert_with(|| kubelet.node.address.to_string());
-        } else if let Some(number) = number(&state) {
-            kubelet.addresses.lock().used.insert(number);
-        }
+        let mut state = self.adopted(key, pod, kubelet);
         if state.address.is_none() {
             let number = kubelet.addresses.lock().take();
             state.address = Some(kubelet.node.pod_address(number).to_string());
             let (status, _) = pod_status::status(pod, &state, &kubelet.node.address.to_string(), &self.probes, now);
-            self.states.lock().insert(key.clone(), state.clone());
-            self.write(key, pod, Value::Object(status)).await?;
-            // The status update enqueues the pod again; then it is run.
-            return Ok(None);
+            let status = Value::Object(status);
+            // An earlier process may have written the status before it ended.
+            if pod.get("status") != Some(&status) {
+                self.states.lock().insert(key.clone(), state);
+                self.write(key, pod, status).await?;
+                // The status update enqueues the pod again; then it is run.
+                return Ok(None);
+            }
         }
         Ok(Some(state))
     }
