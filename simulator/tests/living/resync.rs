@@ -146,3 +146,20 @@ async fn an_account_that_lists_no_token_gets_a_new_one() {
     let last = listed(cluster.get("serviceaccounts", "default").await);
     assert!(last.len() == 1 && last != after, "{last:?}");
 }
+
+#[tokio::test]
+async fn the_usage_that_admission_has_counted_is_counted_again_after_5_minutes() {
+    let cluster = Cluster::start().await;
+    let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"pods": "4"}}});
+    cluster.create("resourcequotas", quota).await;
+    // As if the pods had been admitted, but not been stored yet.
+    let mut quota = cluster.get("resourcequotas", "q").await;
+    quota["status"]["used"]["pods"] = "2".into();
+    let quota = quota.as_object().unwrap().clone();
+    cluster.api("resourcequotas").update_status(quota).await.unwrap();
+    let used = async || cluster.get("resourcequotas", "q").await["status"]["used"]["pods"].clone();
+    cluster.advance(299).await;
+    assert_eq!(used().await, "2");
+    cluster.advance(1).await;
+    assert_eq!(used().await, "0");
+}

@@ -1,9 +1,10 @@
 //! The resource quota controller: it updates the `used` status of quotas after deletions.
 //!
-//! Admission counts what is created.
+//! Admission counts what is created, before it is stored: a status that admission has changed is counted again only
+//! after a deletion, or at the periodic resync.
 //! Source: `pkg/controller/resourcequota` of Kubernetes v1.2.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -11,11 +12,14 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
     cluster::{
-        runtime::{Reconcile, Runtime},
+        runtime::{Queue, Reconcile, Runtime},
         scheduler::demand::has_ended,
     },
     registry,
 };
+
+/// Interval at which every quota is counted again: `--resource-quota-sync-period` of v1.2.
+const RESYNC: Duration = Duration::from_secs(300);
 
 /// The resources whose objects quotas count.
 const COUNTED: [&str; 7] = [
@@ -32,7 +36,12 @@ const COUNTED: [&str; 7] = [
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let (queue, quotas) = (runtime.queue(), runtime.informer("v1", "resourcequotas").await?);
     let keys = queue.clone();
-    quotas.on_change(move |change| keys.extend(change.new.iter().map(|quota| ObjectKey::of(quota))));
+    quotas.on_change(move |change| {
+        let limits = |quota: &Arc<Object>| meta::lookup(quota, "spec.hard").cloned();
+        let is_same = |quota: &Arc<Object>| change.old.as_ref().is_some_and(|old| limits(old) == limits(quota));
+        let changed = change.new.iter().filter(|quota| !is_same(quota));
+        keys.extend(changed.map(|quota| ObjectKey::of(quota)));
+    });
     let mut counted = Vec::new();
     for plural in COUNTED {
         let informer = runtime.informer("v1", plural).await?;
@@ -52,6 +61,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
         counted.push((plural, informer));
     }
     let component = Quotas {
+        queue: queue.clone(),
         api: runtime.api("v1", "resourcequotas")?,
         quotas,
         counted,
@@ -61,6 +71,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
 }
 
 struct Quotas {
+    queue: Queue,
     api: Api,
     quotas: Arc<Informer>,
     counted: Vec<(&'static str, Arc<Informer>)>,
@@ -71,6 +82,7 @@ impl Reconcile for Quotas {
         let Some(quota) = self.quotas.get(key) else {
             return Ok(());
         };
+        self.queue.add_after(key.clone(), RESYNC);
         let objects: Vec<(&str, Arc<Object>)> = self
             .counted
             .iter()
