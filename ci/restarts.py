@@ -2,10 +2,12 @@
 """Compare a server in memory with one whose data directory is closed and opened between requests.
 
     ci/restarts.py target/debug/stuntdouble --seed 1 --requests 300
+    ci/restarts.py target/debug/stuntdouble --seed 1 --requests 300 --search
 
-Both get the same random requests: writes, reads, lists and watches of objects of many kinds. Now and then the second
-server is stopped or killed, and started over its directory. Every response must be the same, but for random values:
-UIDs, generated names, cluster IPs and node ports. The same seed sends the same requests. Ends with 1 at a difference.
+Both get the same random requests: writes, reads, lists and watches of objects of many kinds, or with --search a session
+of search_sessions.py. Now and then the second server is stopped or killed, and started over its directory. Every
+response must be the same, but for random values: UIDs, generated names, cluster IPs and node ports. The same seed sends
+the same requests. Ends with 1 at a difference.
 """
 import argparse
 import http.client
@@ -17,10 +19,14 @@ import subprocess
 import sys
 import tempfile
 
+import search_answers
+import search_sessions
+
 # The times of both servers are the same.
-ARGUMENTS = ["serve", "--bare", "--listen", "127.0.0.1:0", "--clock", "frozen:2016-04-01T00:00:00Z"]
+API_SERVER = ["serve", "--bare", "--listen", "127.0.0.1:0", "--clock", "frozen:2016-04-01T00:00:00Z"]
 # Large enough that no address is allocated twice.
-ARGUMENTS += ["--service-cluster-ip-range", "10.0.0.0/12"]
+API_SERVER += ["--service-cluster-ip-range", "10.0.0.0/12"]
+SEARCH = ["search", "--listen", "127.0.0.1:0"]
 NAMESPACES = ["a", "b"]
 NAMES = ["one", "two"]
 RANDOM = re.compile(
@@ -68,7 +74,7 @@ WEIGHTS = [6, 5, 4, 2, 1, 1, 2, 1, 1, 1]
 
 class Server:
     def __init__(self, program, arguments):
-        self.command = [program, *ARGUMENTS, *arguments]
+        self.command = [program, *arguments]
         self.start()
 
     def __enter__(self):
@@ -124,6 +130,11 @@ class Requests:
     def __init__(self, source, comparison):
         self.random, self.ask = source, comparison.ask
         self.versions, self.generated = ["0", "1"], 0
+        for namespace in NAMESPACES:
+            self.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+
+    def restarted(self):
+        """A restart changes nothing."""
 
     def path(self, kind, namespace=None, name=None):
         version, _ = KINDS[kind]
@@ -179,28 +190,54 @@ class Requests:
         return response[0]
 
 
+class SearchSession:
+    """A random session with two search servers, the second of which is restarted."""
+
+    def __init__(self, seed, servers):
+        self.requests, self.servers = search_sessions.Session(seed).requests(), servers
+
+    def restarted(self):
+        """Makes visible to searches what a restart makes visible."""
+        for server in self.servers:
+            server.ask("POST", "/_refresh", None, None)
+
+    def send(self):
+        """Sends the next request. Returns the status of the response."""
+        method, path, body = next(self.requests)
+        body = search_sessions.text(body)
+        answers = [server.ask(method, path, body, "application/json") for server in self.servers]
+        answers = [search_answers.judged(*answer) for answer in answers]
+        if answers[0][0] != answers[1][0] or [*search_answers.differences(answers[0][1], answers[1][1])]:
+            sys.exit(f"different: {method} {path} {body}\nin memory: {answers[0]}\nrestarted: {answers[1]}")
+        return answers[0][0]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the program, such as target/debug/stuntdouble")
     parser.add_argument("--seed", type=int, default=1, help="seed of the requests (default: 1)")
     parser.add_argument("--requests", type=int, default=300, help="number of requests (default: 300)")
     parser.add_argument("--every", type=int, default=15, help="mean number of requests of a run (default: 15)")
+    parser.add_argument("--search", action="store_true", help="send requests to the log search")
     arguments = parser.parse_args()
     source = random.Random(arguments.seed)
     restarts = succeeded = 0
+    server = SEARCH if arguments.search else API_SERVER
     with (
         tempfile.TemporaryDirectory() as folder,
-        Server(arguments.program, ["--data-dir", f"{folder}/data"]) as durable,
-        Server(arguments.program, []) as memory,
+        Server(arguments.program, [*server, "--data-dir", f"{folder}/data"]) as durable,
+        Server(arguments.program, server) as memory,
     ):
-        requests = Requests(source, Comparison(memory, durable))
-        for namespace in NAMESPACES:
-            requests.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        if arguments.search:
+            requests = SearchSession(arguments.seed, (memory, durable))
+        else:
+            requests = Requests(source, Comparison(memory, durable))
         for _ in range(arguments.requests):
             if source.random() * arguments.every < 1:
                 durable.stop(source.choice([signal.SIGTERM, signal.SIGKILL]))
                 durable.start()
                 restarts += 1
+                requests.restarted()
             succeeded += requests.send() < 300
     print(f"{arguments.requests} requests ({succeeded} succeeded) and {restarts} restarts: no difference")
 

@@ -41,6 +41,13 @@ class Server:
         self.address = urlsplit(url).netloc
 
     def ask(self, method, path, body):
+        """Sends a request. Returns the status and the text of the response, when shards that it created are there."""
+        response = self.send(method, path, body)
+        if method not in ("GET", "HEAD"):
+            self.send("GET", "/_cluster/health?wait_for_status=yellow&timeout=10s", "")
+        return response
+
+    def send(self, method, path, body):
         connection = http.client.HTTPConnection(self.address, timeout=60)
         try:
             connection.request(method, path, body.encode() if body else None)

@@ -86,6 +86,7 @@ timeout 450 "$program" conformance --target "$url" "${trials[@]}" || outcome=$?
 if [ "$store" = durable ]; then
   if command -v python3 >/dev/null; then
     timeout 200 ci/restarts.py "$program" --requests 150 --every 6
+    timeout 200 ci/restarts.py "$program" --requests 300 --every 6 --search
   else
     echo 'skipped: random requests with restarts in between (python3 is not installed)'
   fi

@@ -1,7 +1,10 @@
 //! Order of entries and tie-breaking of equal scores, as the collections of Java and Lucene do it.
 //!
 //! Limits: bins of a hash map that became trees are in list order.
-//! Source: `java.util.HashMap` of Java 8 and later, the open hash map of HPPC 0.6, Lucene 4.10's `PriorityQueue`.
+//! Source: `java.util.HashMap` of Java 8 and later, the open hash map of HPPC 0.6, Elasticsearch's
+//! `CopyOnWriteHashMap`, Lucene 4.10's `PriorityQueue`.
+
+use std::collections::{BTreeMap, VecDeque};
 
 use indexmap::IndexSet;
 use serde_json::{Map, Value};
@@ -62,6 +65,29 @@ pub(crate) fn in_state_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> 
         }
     }
     slots.into_iter().flatten().collect()
+}
+
+/// Sorts entries with distinct keys into the iteration order of a trie of hashes, 6 bits at a time: entries without a
+/// collision first, level by level.
+pub(crate) fn in_trie_order<T>(entries: Vec<T>, key: impl Fn(&T) -> String) -> Vec<T> {
+    let hashed = entries.into_iter().map(|entry| (java_hash(&key(&entry)), entry));
+    let mut nodes = VecDeque::from([(0, hashed.collect::<Vec<_>>())]);
+    let mut sorted = Vec::new();
+    while let Some((shift, entries)) = nodes.pop_front() {
+        let mut slots: BTreeMap<u32, Vec<(u32, T)>> = BTreeMap::new();
+        for (hash, entry) in entries {
+            let slot = hash.checked_shr(shift).unwrap_or(0) & 63;
+            slots.entry(slot).or_default().push((hash, entry));
+        }
+        for slot in slots.into_values() {
+            if slot.len() == 1 || shift > 32 {
+                sorted.extend(slot.into_iter().map(|(_, entry)| entry));
+            } else {
+                nodes.push_back((shift + 6, slot));
+            }
+        }
+    }
+    sorted
 }
 
 /// Sorts the keys of all objects of a value as [`in_hash_order`] does.

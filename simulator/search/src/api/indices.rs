@@ -159,11 +159,17 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
             in_hash_order(open, |name| (*name).to_owned()).join(", ")
         )));
     }
+    let mut of_changed_engines: Vec<&Index> = Vec::new();
     for index in &named {
         let mut settings = index.settings.write();
+        let engine = settings.engine();
         settings.extend(&fresh);
         settings.expand_replicas(shared.cluster.options.nodes.len());
+        if settings.engine() != engine && !index.is_closed() {
+            of_changed_engines.push(index);
+        }
     }
+    refresh(&of_changed_engines)?;
     shared.cluster.changed(&named)?;
     Ok(Answer::acknowledged(request.acknowledged()?))
 }

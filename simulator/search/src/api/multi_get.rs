@@ -118,6 +118,8 @@ pub(crate) fn mget(
         let own_routing = text("_routing").or_else(|| text("routing"));
         let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
         let routing = own_routing.as_deref().or(placement(request).value());
+        // As in Elasticsearch, an alias that does not name one document fails the request.
+        shared.cluster.index_routing(&index, routing)?;
         let preferred = check_preference(shared, request.param("preference"));
         let read =
             find(shared, &index, (wanted_type, &id), routing, (realtime, refreshes)).and_then(|(index, found)| {

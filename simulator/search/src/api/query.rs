@@ -6,7 +6,7 @@ use super::search::{check_preference, types_of};
 use crate::cluster::{Block, Expand, check_open, id_of};
 use crate::error::{Result, SearchError};
 use crate::find::{
-    Failure, QuerySource, SearchRequest, SourceFilter, names, prepare_query, search as find, shards_json,
+    Failure, QuerySource, SearchRequest, SourceFilter, alias_filter, names, prepare_query, search as find, shards_json,
 };
 use crate::query::{Context, label};
 use crate::rest::{Answer, RestRequest};
@@ -236,16 +236,17 @@ pub(crate) fn explain(
     check_preference(shared, request.param("preference"))?;
     let targets = shared.cluster.resolve(name, Expand::SHARDS)?;
     let [(index, filters)] = targets.as_slice() else {
-        return Err(SearchError::index_missing(name));
+        let of_several = shared.cluster.single(name).err();
+        return Err(of_several.unwrap_or_else(|| SearchError::index_missing(name)));
     };
     shared.cluster.refresh_if_due(index)?;
     index.check_block(Block::Read)?;
-    // A parent is no routing value here.
-    let routing = shared.cluster.index_routing(name, request.param("routing"))?;
+    // A parent is no routing value here, and neither is that of an alias.
+    let routing = request.param("routing");
     if routing.is_none() && index.mapping().needs_routing(type_name) {
         return Err(SearchError::routing_missing(&index.name, type_name, id));
     }
-    let (_, shard) = index.shard_of(id, routing.as_deref())?;
+    let (_, shard) = index.shard_of(id, routing)?;
     let view = shard.view();
     let place = shard.place(&view, type_name, id)?;
     let mut response = json!({"_index": index.name, "_type": type_name, "_id": id});
@@ -260,7 +261,12 @@ pub(crate) fn explain(
         budget: Some(&request.budget),
         ..index.context(&mapping, &shared.cluster)
     };
-    let query = prepare_query(&context, &query, &types, filters).map_err(|error| parse_failure(&index.name, error))?;
+    let failed = |error| parse_failure(&index.name, error);
+    let mut query = prepare_query(&context, &query, &types, filters).map_err(failed)?;
+    // As in Elasticsearch, the filters of an alias restrict the query once more.
+    if let Some(filter) = alias_filter(&context, filters).map_err(failed)? {
+        query = query.filtered(filter);
+    }
     let explained = Explained::new(&query, &Corpus::of(&mapping, &view, shard), &request.budget)?;
     let segment = view
         .segments

@@ -20,23 +20,12 @@ use crate::find::{extract, names};
 use crate::index::{View, field_prefix};
 use crate::json;
 use crate::mapping::{Field, FieldOrdinal, Indexing, Kind, Mapping, WriteTime};
+use crate::query::vector_items::{FLAGS, ID_AND_DOCUMENT, NO_ARRAY, unknown_member};
 use crate::rest::{Answer, RestRequest};
 use crate::routing::Placement;
 use crate::score::END;
 use crate::shared::Shared;
 use crate::ties::as_hash_set;
-
-/// The members of a body that are one setting, with two names.
-const FLAGS: [[&str; 2]; 5] = [
-    ["offsets", "offsets"],
-    ["positions", "positions"],
-    ["payloads", "payloads"],
-    ["term_statistics", "termStatistics"],
-    ["field_statistics", "fieldStatistics"],
-];
-
-const NO_ARRAY: &str =
-    "The parameter fields must be given as an array! Use syntax : \"fields\" : [\"field1\", \"field2\",...]";
 
 /// A request for the term vectors of one document.
 #[derive(Clone, Default)]
@@ -93,15 +82,11 @@ impl Wanted {
                 },
                 other => match FLAGS.iter().position(|names| names.contains(&other)) {
                     Some(at) => self.flags[at] = crate::mapping::truth(value),
-                    None => {
-                        let reason = format!("The parameter {name} is not valid for term vector request!");
-                        return Err(SearchError::parse(reason));
-                    }
+                    None => return Err(unknown_member(name)),
                 },
             }
             if self.id.is_some() && self.doc.is_some() {
-                let reason = "Either \"id\" or \"doc\" can be specified, but not both!";
-                return Err(SearchError::parse(reason));
+                return Err(SearchError::parse(ID_AND_DOCUMENT));
             }
         }
         Ok(())
@@ -268,6 +253,9 @@ pub(crate) fn mtermvectors(
     }
     let docs = items.iter().map(|item| {
         let named = || json!({"_index": item.index, "_type": item.type_name, "_id": item.id});
+        // As in Elasticsearch, an alias that does not name one document fails the request.
+        let name = item.index.as_deref().unwrap_or_default();
+        shared.cluster.index_routing(name, item.routing.as_deref())?;
         term_vector(shared, request, item).or_else(|error| failed_item(named(), error))
     });
     Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Block, Cluster, Index};
+use super::{Alias, Block, Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::pattern;
 use crate::routing::shard_of;
@@ -112,18 +112,25 @@ impl Cluster {
     /// Returns the routing value for reading or writing a document of an index or alias.
     ///
     /// # Errors
-    /// A value other than that of the alias, or several values.
+    /// A value other than that of the alias, or several values; an alias of several indices.
     pub(crate) fn index_routing<'a>(&self, name: &str, given: Option<&'a str>) -> Result<Option<Cow<'a, str>>> {
         let given = given.map(Cow::Borrowed);
         if self.index(name).is_some() {
             return Ok(given);
         }
-        let aliased = self.indices().into_iter();
-        let alias = aliased
-            .filter_map(|index| index.aliases.read().get(name).cloned())
-            .next();
-        let Some(alias) = alias else {
-            return Ok(given);
+        let indices = self.indices();
+        let of_index = |index: &Arc<Index>| Some((index.name.clone(), index.aliases.read().get(name).cloned()?));
+        let aliased: Vec<(String, Alias)> = indices.iter().filter_map(of_index).collect();
+        let alias = match aliased.as_slice() {
+            [] => return Ok(given),
+            [(_, alias)] => alias,
+            several => {
+                let names: Vec<&str> = several.iter().map(|(index, _)| index.as_str()).collect();
+                return Err(SearchError::illegal(format!(
+                    "Alias [{name}] has more than one index associated with it [[{}]], can't execute a single index op",
+                    names.join(", ")
+                )));
+            }
         };
         let routing = match (&alias.index_routing, given) {
             (Some(own), Some(given)) if **own != *given => {

@@ -210,10 +210,11 @@ impl Index {
         let began = Instant::now();
         let written = shard
             .delete(type_name, id, condition, now)
-            .map_err(|error| self.located(number, error))?;
-        shard.counters.deleted(type_name, began);
+            .inspect(|_| shard.counters.deleted(type_name, began))
+            .map_err(|error| self.located(number, error));
+        // The mapping may have a new type, whether the deletion succeeds or not.
         self.sync_each([shard])?;
-        Ok(written)
+        written
     }
 
     /// Deletes a document in every shard: without the routing value that its type needs, it may be in any. Version
@@ -268,14 +269,17 @@ impl Index {
         now: Duration,
     ) -> Result<Written> {
         let began = Instant::now();
-        let encoded = self.parse(type_name, id, placement, time, source, document)?;
         let (number, shard) = self.shard_of(id, placement.value())?;
-        let written = shard
-            .write(type_name, id, &encoded, condition, now)
-            .map_err(|error| self.located(number, error))?;
-        shard.counters.indexed(type_name, began);
+        let parsed = self.parse(type_name, id, placement, time, source, document);
+        let written = parsed.and_then(|encoded| {
+            shard
+                .write(type_name, id, &encoded, condition, now)
+                .inspect(|_| shard.counters.indexed(type_name, began))
+                .map_err(|error| self.located(number, error))
+        });
+        // The mapping may have new fields, whether the write succeeds or not.
         self.sync_each([shard])?;
-        Ok(written)
+        written
     }
 
     /// Parses a document, and adds its new fields to the mapping.

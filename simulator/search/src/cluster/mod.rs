@@ -32,7 +32,7 @@ use crate::durable::DataDirectory;
 use crate::error::{Result, SearchError};
 use crate::json;
 use crate::options::Options;
-use crate::query::Documents;
+use crate::query::{Documents, NamedDocument};
 use crate::ties::{in_state_order, object_in_hash_order};
 
 pub(crate) use alias::{Alias, same_as_index};
@@ -441,16 +441,19 @@ impl Cluster {
 }
 
 impl Documents for Cluster {
-    fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>> {
+    fn find(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<NamedDocument>> {
         let (index, routing) = self.readable(index, routing)?;
         if routing.is_none() && index.mapping().needs_routing(type_name) {
             return Err(SearchError::routing_missing(&index.name, type_name, id));
         }
         let (_, shard) = index.shard_of(id, routing.as_deref())?;
-        shard
-            .get(type_name, id)?
-            .map(|(_, stored)| crate::json::value(stored.source()))
-            .transpose()
+        let Some((_, stored)) = shard.get(type_name, id)? else {
+            return Ok(None);
+        };
+        Ok(Some(NamedDocument {
+            source: crate::json::value(stored.source())?,
+            is_changed: shard.is_changed(type_name, id),
+        }))
     }
 
     fn includes(&self, names: &[String], index: &str) -> bool {

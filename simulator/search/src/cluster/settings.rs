@@ -15,7 +15,7 @@ use crate::mapping::Configuration;
 use crate::sizes::byte_size;
 
 /// Dynamic settings, which an open index can change, without `index.`.
-const DYNAMIC: [(&str, Rule); 63] = [
+const DYNAMIC: [(&str, Rule); 64] = [
     ("auto_expand_replicas", Rule::Any),
     ("blocks.metadata", Rule::Any),
     ("blocks.read", Rule::Any),
@@ -78,6 +78,7 @@ const DYNAMIC: [(&str, Rule); 63] = [
     ("translog.fs.type", Rule::Any),
     ("translog.interval", Rule::Time),
     ("ttl.disable_purge", Rule::Any),
+    ("version_map_size", Rule::Any),
     ("warmer.enabled", Rule::Any),
 ];
 
@@ -295,6 +296,18 @@ impl Settings {
     /// How long a change may be invisible to searches. `None`: until an explicit refresh.
     pub(crate) fn refresh_interval(&self, default: Duration) -> Option<Duration> {
         self.interval("index.refresh_interval", default)
+    }
+
+    /// Returns the settings of the engine. An open index is refreshed if one of them changes.
+    pub(crate) fn engine(&self) -> (Option<Duration>, [bool; 4]) {
+        let flags = [
+            ("index.checksum_on_merge", false),
+            ("index.compound_on_flush", true),
+            ("index.fail_on_corruption", true),
+            ("index.fail_on_merge_failure", true),
+        ];
+        let flags = flags.map(|(name, default)| self.get(name).map_or(default, is_set));
+        (self.interval("index.gc_deletes", Duration::from_secs(60)), flags)
     }
 
     /// Number of shards of the index.

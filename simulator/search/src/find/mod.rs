@@ -38,7 +38,7 @@ pub(crate) use execute::{Outcome, search};
 pub(crate) use failure::{Failure, all_failed, shards_json};
 pub(crate) use hits::render;
 pub(crate) use pages::{Lost, Scan, hits_after};
-pub(crate) use prepare::prepare_query;
+pub(crate) use prepare::{alias_filter, prepare_query};
 pub(crate) use query_source::QuerySource;
 pub(crate) use request::{SearchRequest, SearchType};
 pub(crate) use returned::{stored_values, value_of_source};

@@ -59,6 +59,17 @@ fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, O
     Ok((query, None))
 }
 
+/// Returns the filter of the documents that are in one of the aliases of these filters.
+pub(crate) fn alias_filter(context: &Context<'_>, filters: &[Value]) -> Result<Option<Query>> {
+    let parsed = filters.iter().map(|filter| context.parse_filter(filter));
+    let mut parsed = parsed.collect::<Result<Vec<_>>>()?;
+    if parsed.len() < 2 {
+        return Ok(parsed.pop());
+    }
+    let kind = FilterClass::Boolean(parsed.len());
+    Ok(Some(Query::any(parsed).filter(kind, Caching::Uncached)))
+}
+
 /// Restricts a query to root documents, types and alias filters.
 fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Value]) -> Result<Query> {
     let mut restrictions = Vec::new();
@@ -77,18 +88,7 @@ fn restrict(context: &Context<'_>, query: Query, types: &[String], filters: &[Va
     } else if context.mapping.has_nested() {
         restrictions.push(context.root_documents().with_caching(Caching::Cached));
     }
-    if !filters.is_empty() {
-        let parsed = filters.iter().map(|filter| context.parse_filter(filter));
-        let mut parsed = parsed.collect::<Result<Vec<_>>>()?;
-        let count = parsed.len();
-        restrictions.push(match (count, parsed.pop()) {
-            (1, Some(only)) => only,
-            (_, last) => {
-                let any = Query::any(parsed.into_iter().chain(last).collect());
-                any.filter(FilterClass::Boolean(count), Caching::Uncached)
-            }
-        });
-    }
+    restrictions.extend(alias_filter(context, filters)?);
     let filter = match (restrictions.len(), restrictions.pop()) {
         (_, None) => return Ok(query),
         (1, Some(only)) => only,

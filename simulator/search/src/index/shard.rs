@@ -182,6 +182,11 @@ impl Shard {
         Ok(deleted.len())
     }
 
+    /// Returns whether searches still see another version of a document.
+    pub(crate) fn is_changed(&self, type_name: &str, id: &str) -> bool {
+        self.versions.lock().superseded.contains_key(&id_key(type_name, id))
+    }
+
     /// Returns the version and the stored fields of a document, visible to searches or not.
     pub(crate) fn get(&self, type_name: &str, id: &str) -> Result<Option<(u64, Stored)>> {
         let versions = self.versions.lock();

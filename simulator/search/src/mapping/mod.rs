@@ -10,6 +10,7 @@
 
 mod analyzers;
 mod configuration;
+mod conflicts;
 mod contexts;
 mod default_type;
 mod defaults;
@@ -25,6 +26,7 @@ mod metadata;
 mod own_fields;
 mod paths;
 mod point_fields;
+mod relations;
 mod saved;
 mod shown;
 mod sortable;
@@ -256,17 +258,6 @@ impl Mapping {
             .map(String::as_str)
     }
 
-    /// Returns the parent type of a type.
-    pub(crate) fn parent_type(&self, type_name: &str) -> Option<&str> {
-        self.types.get(type_name)?.metadata("_parent")?.get("type")?.as_str()
-    }
-
-    /// Returns whether documents of a type need a routing value.
-    pub(crate) fn needs_routing(&self, type_name: &str) -> bool {
-        let routing = self.types.get(type_name).and_then(|own| own.metadata("_routing"));
-        self.parent_type(type_name).is_some() || routing.and_then(|own| own.get("required")).is_some_and(is_on)
-    }
-
     /// Returns the number of fields that can still be added.
     pub(crate) fn remaining_fields(&self) -> usize {
         self.max_fields.saturating_sub(self.field_count())
@@ -327,8 +318,9 @@ impl Mapping {
         };
         let mut conflicts = fresh.merge(with_defaults.as_ref().unwrap_or(definition), known.is_some())?;
         if let Some(known) = known {
-            conflicts.extend(known.times.conflicts(&fresh.times, definition)?);
+            known.times.add_conflicts(&fresh.times, definition, &mut conflicts)?;
         }
+        let conflicts = conflicts.in_order();
         if !conflicts.is_empty() && !ignore_conflicts {
             return Err(merge_conflict(&conflicts));
         }

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::conflicts::Conflicts;
 use super::field::{FieldType, Indexing};
 use super::flags::{is_on, is_stored};
 use crate::dates::{DateFormat, Fill};
@@ -359,17 +360,22 @@ impl TimeSettings {
         Ok(fields)
     }
 
-    /// Returns the conflicts that prevent replacing these settings by those in `definition`, merged as `fresh`.
-    pub(super) fn conflicts(&self, fresh: &TimeSettings, definition: &Value) -> Result<Vec<String>> {
+    /// Adds the conflicts that prevent replacing these settings by those in `definition`, merged as `fresh`.
+    pub(super) fn add_conflicts(
+        &self,
+        fresh: &TimeSettings,
+        definition: &Value,
+        conflicts: &mut Conflicts,
+    ) -> Result<()> {
         let mut given = TimestampSettings::default();
         if let Some(definition) = definition.get(TIMESTAMP) {
             given.merge(definition)?;
         }
-        let mut conflicts = self.timestamp.conflicts(&given)?;
+        conflicts.add(TIMESTAMP, self.timestamp.conflicts(&given)?);
         if self.has_ttl() && !fresh.has_ttl() {
-            conflicts.push("_ttl cannot be disabled once it was enabled.".to_owned());
+            conflicts.add(TTL, vec!["_ttl cannot be disabled once it was enabled.".to_owned()]);
         }
-        Ok(conflicts)
+        Ok(())
     }
 
     /// Computes the times of a document. `location` names the document in errors.

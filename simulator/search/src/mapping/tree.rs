@@ -7,12 +7,14 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::Kind;
+use super::conflicts::Conflicts;
 use super::contexts::Contexts;
 use super::field::{FieldType, Indexing, type_of};
 use super::flags::is_on;
 use super::point_fields;
 use crate::error::{Result, SearchError};
 use crate::json::{java_class, java_text};
+use crate::ties::in_state_order;
 
 /// Conversion of a field to JSON: normalized for the API, or as it was defined.
 pub(crate) type DescribeField = fn(&FieldType) -> Map<String, Value>;
@@ -170,7 +172,7 @@ impl FieldNode {
         conflicts.extend(self.field_type.conflicts(&fresh.field_type, path));
         let name = path.rsplit('.').next().unwrap_or(path);
         self.field_type = self.field_type.merged(name, &fresh.field_type)?;
-        for (name, field) in fresh.fields {
+        for (name, field) in in_state_order(fresh.fields.into_iter().collect(), |(name, _)| name.clone()) {
             match self.fields.get_mut(&name) {
                 Some(known) => known.merge(field, &format!("{path}.{name}"), conflicts)?,
                 None => drop(self.fields.insert(name, field)),
@@ -199,13 +201,13 @@ impl FieldNode {
 }
 
 impl ObjectNode {
-    /// Merges a definition. Adds settings that cannot be changed to `conflicts`.
+    /// Merges a definition. Adds its members to `members`, each with the settings that cannot be changed.
     pub(super) fn merge(
         &mut self,
         definition: &Map<String, Value>,
         path: &str,
         depth: usize,
-        conflicts: &mut Vec<String>,
+        members: &mut Conflicts,
     ) -> Result<()> {
         if depth > 20 {
             return Err(SearchError::mapping("objects are nested too deeply"));
@@ -272,6 +274,8 @@ impl ObjectNode {
             } else {
                 format!("{path}.{name}")
             };
+            let mut conflicts = Vec::new();
+            let mut inner = Conflicts::default();
             match (self.properties.get_mut(name), is_object) {
                 (Some(Node::Object(known)), true) => {
                     let nested = kind == Some("nested");
@@ -283,10 +287,10 @@ impl ObjectNode {
                         };
                         conflicts.push(format!("object mapping [{full}] can't be changed from {from} to {to}"));
                     }
-                    known.merge(definition, &full, depth + 1, conflicts)?;
+                    known.merge(definition, &full, depth + 1, &mut inner)?;
                 }
                 (Some(Node::Field(known)), false) => {
-                    known.merge(FieldNode::parse_at(name, &full, definition)?, &full, conflicts)?;
+                    known.merge(FieldNode::parse_at(name, &full, definition)?, &full, &mut conflicts)?;
                 }
                 (Some(Node::Field(known)), true) => conflicts.push(format!(
                     "mapper [{full}] of different type, current_type [{}], merged_type [ObjectMapper]",
@@ -297,7 +301,7 @@ impl ObjectNode {
                 )),
                 (None, true) => {
                     let mut node = ObjectNode::default();
-                    node.merge(definition, &full, depth + 1, conflicts)?;
+                    node.merge(definition, &full, depth + 1, &mut inner)?;
                     self.properties.insert(name.clone(), Node::Object(Box::new(node)));
                 }
                 (None, false) => {
@@ -305,6 +309,8 @@ impl ObjectNode {
                     self.properties.insert(name.clone(), Node::Field(Box::new(fresh)));
                 }
             }
+            conflicts.extend(inner.in_order());
+            members.add(name, conflicts);
         }
         Ok(())
     }
@@ -312,7 +318,7 @@ impl ObjectNode {
     /// Parses an object definition.
     pub(super) fn parse(definition: &Map<String, Value>, path: &str) -> Result<ObjectNode> {
         let mut node = ObjectNode::default();
-        node.merge(definition, path, 0, &mut Vec::new())?;
+        node.merge(definition, path, 0, &mut Conflicts::default())?;
         Ok(node)
     }
 

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::conflicts::Conflicts;
 use super::dynamic::DynamicTemplate;
 use super::field::Indexing;
 use super::flags::is_on;
@@ -62,14 +63,14 @@ fn date_formats(value: &Value) -> Result<Vec<DateFormat>> {
 
 impl TypeMapping {
     /// Merges a definition. Returns its conflicts with a mapping that `is_known`.
-    pub(crate) fn merge(&mut self, definition: &Value, is_known: bool) -> Result<Vec<String>> {
+    pub(super) fn merge(&mut self, definition: &Value, is_known: bool) -> Result<Conflicts> {
         let Value::Object(definition) = definition else {
             return Err(not_a_map(definition));
         };
-        let mut conflicts = Vec::new();
+        let mut conflicts = Conflicts::of_root();
         self.root.merge(definition, "", 0, &mut conflicts)?;
         if is_known {
-            conflicts.extend(self.conflicts(definition));
+            self.add_conflicts(definition, &mut conflicts);
         }
         // A definition without it removes it.
         if definition.get("_meta").is_none() {
@@ -168,8 +169,8 @@ impl TypeMapping {
         Ok(conflicts)
     }
 
-    /// Returns the conflicts of metadata fields.
-    fn conflicts(&self, definition: &Map<String, Value>) -> Vec<String> {
+    /// Adds the conflicts of metadata fields.
+    fn add_conflicts(&self, definition: &Map<String, Value>, found: &mut Conflicts) {
         let mut conflicts = Vec::new();
         let enables_all = definition.get("_all").and_then(|all| all.get("enabled")).map(is_on);
         if let Some(enabled) = enables_all.filter(|enabled| *enabled != self.all_enabled) {
@@ -183,15 +184,16 @@ impl TypeMapping {
         if let [Ok(own), Ok(given)] = all {
             conflicts.extend(own.conflicts(&given, "_all"));
         }
+        found.add("_all", conflicts);
         let parent_type = |settings: Option<&Value>| settings.and_then(|own| own.get("type")).map(java_text);
         let (own, given) = (
             parent_type(self.metadata("_parent")),
             parent_type(definition.get("_parent")),
         );
         if own != given {
-            conflicts.push("The _parent field's type option can't be changed".to_owned());
+            let reason = "The _parent field's type option can't be changed";
+            found.add("_parent", vec![reason.to_owned()]);
         }
-        conflicts
     }
 
     /// Adds dynamic templates. A template replaces one with the same name.

@@ -436,15 +436,15 @@ fn lookup_terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Va
     };
     let (type_name, id, path) = (needed("type")?, needed("id")?, needed("path")?);
     let index = text("index").unwrap_or_else(|| context.index.to_owned());
-    let source = context
+    let document = context
         .documents
-        .map(|documents| documents.source(&index, &type_name, &id, text("routing").as_deref()));
-    let source = source.transpose().map_err(|error| {
+        .map(|documents| documents.find(&index, &type_name, &id, text("routing").as_deref()));
+    let document = document.transpose().map_err(|error| {
         let outer = SearchError::new(500, "UncheckedExecutionException", error.qualified());
         outer.caused_by(error)
     })?;
-    Ok(source
+    Ok(document
         .flatten()
-        .map(|source| extract(&source, &path).into_iter().cloned().collect())
+        .map(|document| extract(&document.source, &path).into_iter().cloned().collect())
         .unwrap_or_default())
 }

@@ -16,6 +16,7 @@ use crate::query::dsl_parts::parsing_error;
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
 use crate::query::value::ids_of_types;
+use crate::query::vector_items::check_item;
 use crate::query::{Context, Occur, Operator, Query, QueryField, QueryKind};
 use crate::ties::in_hash_order;
 
@@ -219,6 +220,7 @@ struct LikedDocument<'a> {
     index: String,
     type_name: Option<String>,
     id: String,
+    routing: Option<String>,
     /// The document itself, if it is not a stored one.
     own: Option<&'a Value>,
 }
@@ -263,22 +265,20 @@ fn more_like_this(
             index: context.index.to_owned(),
             type_name: None,
             id: text_of(id),
+            routing: None,
             own: None,
         });
     }
     for doc in docs {
+        check_item(doc)?;
         let text = |key: &str| doc.get(key).map(text_of);
         documents.push(LikedDocument {
             index: text("_index").unwrap_or_else(|| context.index.to_owned()),
             type_name: text("_type"),
             id: text("_id").unwrap_or_default(),
+            routing: text("_routing").or_else(|| text("routing")),
             own: doc.get("doc").filter(|own| own.is_object()),
         });
-        if doc.get("_id").is_some() && doc.get("doc").is_some() {
-            return Err(SearchError::parse(
-                "Either \"id\" or \"doc\" can be specified, but not both!",
-            ));
-        }
     }
     if texts.is_empty() && documents.is_empty() {
         return Err(parsing_error(
@@ -319,22 +319,37 @@ fn more_like_this(
         return Err(parsing_error(context, &reason));
     }
     let mut sources = Vec::new();
+    let mut unlike = Vec::new();
     for LikedDocument {
         index,
         type_name,
         id,
+        routing,
         own,
     } in &documents
     {
+        let mut is_changed = false;
         let types: Vec<&str> = match type_name {
             Some(type_name) => vec![type_name],
             None => all_types.clone(),
         };
         for type_name in types {
             // A document that cannot be read is like no other.
-            let stored = || context.documents?.source(index, type_name, id, None).ok()?;
-            let source = own.cloned().or_else(stored);
+            let mut stored = || {
+                let found = context
+                    .documents?
+                    .find(index, type_name, id, routing.as_deref())
+                    .ok()??;
+                is_changed |= found.is_changed;
+                Some(found.source)
+            };
+            let source = own.cloned().or_else(&mut stored);
             sources.extend(source.map(|source| (type_name, own.is_some(), source)));
+        }
+        // As in Elasticsearch, a document that is not read from the index is not left out.
+        if own.is_none() && !is_changed {
+            let types = type_name.iter().cloned().collect::<Vec<_>>();
+            unlike.push((Occur::MustNot, ids_of_types(context, &types, std::slice::from_ref(id))));
         }
     }
     let mut of_documents = Vec::new();
@@ -389,13 +404,8 @@ fn more_like_this(
     if documents.is_empty() || includes_documents(settings) {
         return Ok(similar);
     }
-    let stored = documents.iter().filter(|document| document.own.is_none());
-    let liked = stored.map(|LikedDocument { type_name, id, .. }| {
-        let types = type_name.iter().cloned().collect::<Vec<_>>();
-        (Occur::MustNot, ids_of_types(context, &types, std::slice::from_ref(id)))
-    });
     Ok(Query::bool(
-        std::iter::once((Occur::Should, similar)).chain(liked).collect(),
+        std::iter::once((Occur::Should, similar)).chain(unlike).collect(),
     ))
 }
 

@@ -14,13 +14,20 @@ use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, ROUTING, TYPE};
 use crate::query::text::too_many_clauses;
 use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
 
+/// A document that a query names.
+pub(crate) struct NamedDocument {
+    pub(crate) source: Value,
+    /// Whether searches still see another version of it.
+    pub(crate) is_changed: bool,
+}
+
 /// Access to documents to which a query refers.
 pub(crate) trait Documents {
-    /// Returns the source of a document, if it exists.
+    /// Returns the last version of a document, visible to searches or not.
     ///
     /// # Errors
     /// A missing or closed index, or a type whose documents need a routing value.
-    fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>>;
+    fn find(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<NamedDocument>>;
 
     /// Returns whether names of indices and aliases, and patterns of them, include an index. None includes all.
     fn includes(&self, names: &[String], index: &str) -> bool;

@@ -303,6 +303,9 @@ pub(super) fn has_parent(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &
         let reason = format!("[has_parent] query configured 'parent_type' [{parent_type}] is not a valid type");
         return Err(parsing_error(context, &reason));
     }
+    if !context.mapping.has_children() {
+        return Err(parsing_error(context, "[has_parent] no _parent field configured"));
+    }
     let boost = settings.boost();
     let query = query.boosted(boost).filtered(context.of_type(&parent_type));
     let relation = InnerRelation::Related(parent_type.clone());

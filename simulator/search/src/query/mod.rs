@@ -43,6 +43,7 @@ mod span;
 mod term_test;
 mod text;
 mod value;
+pub(crate) mod vector_items;
 
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ pub(crate) use build::parse_string;
 pub(crate) use dsl_inner_hits::parse_inner_hits;
 pub(crate) use dsl_parts::check_nested;
 pub(crate) use expand::{Expansion, ScoredTerm, expand, similar_terms, terms_of, terms_with_prefix};
-pub(crate) use fields::{Context, Documents, Parsers};
+pub(crate) use fields::{Context, Documents, NamedDocument, Parsers};
 pub(crate) use filter_form::{Caching, FilterClass, FilterForm};
 pub(crate) use filter_label::filter_label;
 pub(crate) use frequency::{FrequencyQuery, Rewrite};

@@ -305,7 +305,7 @@ pub(crate) fn bulk(
 /// Returns the indices of actions. Creates the missing ones, with all types of the actions.
 ///
 /// # Errors
-/// An alias of several indices.
+/// A block of the cluster.
 fn indices<'a>(shared: &Shared, actions: &'a [Action<'_>]) -> Result<Indices<'a>> {
     shared.cluster.check_blocks(&[], Block::Write)?;
     let mut types: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -316,14 +316,10 @@ fn indices<'a>(shared: &Shared, actions: &'a [Action<'_>]) -> Result<Indices<'a>
             None => types.push((&action.index, vec![&action.type_name])),
         }
     }
-    let mut found = Vec::with_capacity(types.len());
-    for (name, types) in types {
-        match shared.cluster.index_for_types(name, &types) {
-            Err(error) if error.kind == "IllegalArgumentException" => return Err(error),
-            index => found.push((name, index)),
-        }
-    }
-    Ok(found)
+    let found = types.into_iter();
+    Ok(found
+        .map(|(name, types)| (name, shared.cluster.index_for_types(name, &types)))
+        .collect())
 }
 
 /// Prepares an action. Returns the name of its index, too.
@@ -334,6 +330,8 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
     let name = &*action.index;
     let index = match indices.iter().find(|(known, _)| *known == name) {
         Some((_, Ok(index))) => index,
+        // An alias of several indices.
+        Some((_, Err(error))) if error.kind == "ElasticsearchIllegalArgumentException" => return Err(error.clone()),
         Some((_, Err(error))) => return Ok((name, Step::Refused(error.clone(), None))),
         None => return Ok((name, Step::Refused(SearchError::index_missing(name), None))),
     };

@@ -8,7 +8,7 @@ use super::{Indexed, WriteParameters, index_document};
 use crate::error::{Result, SearchError, problems};
 use crate::find::{check_loadable, visible_source};
 use crate::index::{Condition, VersionType, Written};
-use crate::mapping::truth;
+use crate::mapping::{check_ttl, truth};
 use crate::routing::Placement;
 use crate::script::{self, Script};
 use crate::shared::Shared;
@@ -150,7 +150,7 @@ pub(crate) fn update(
         };
         if let (true, Some((current, _))) = (unchanged, &known) {
             let indexed = Indexed {
-                index: index.to_owned(),
+                index: own.name.clone(),
                 shard: Some(number),
                 id: id.to_owned(),
                 written: Written {
@@ -164,17 +164,19 @@ pub(crate) fn update(
                 unchanged,
             });
         }
-        // Parent and expiry are kept, the timestamp is not.
+        // Routing, parent and expiry are kept, the timestamp is not.
         let before = known.as_ref().map(|(_, stored)| stored);
         let expiry = before.and_then(|stored| stored.times().expiry);
+        let ttl = parameters.ttl.or(expiry.map(|expiry| expiry - shared.cluster.now()));
+        check_ttl(ttl)?;
         let parameters = WriteParameters {
-            placement: Placement {
-                routing: placement.routing,
-                parent: placement.parent.or(before.and_then(|stored| stored.parent())),
-            },
+            placement: before.map_or(placement, |stored| Placement {
+                routing: placement.value().or(stored.routing()),
+                parent: placement.parent.or(stored.parent()),
+            }),
             condition,
             timestamp: parameters.timestamp,
-            ttl: parameters.ttl.or(expiry.map(|expiry| expiry - shared.cluster.now())),
+            ttl,
         };
         match index_document(
             shared,

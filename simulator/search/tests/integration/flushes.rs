@@ -43,6 +43,31 @@ async fn a_deletion_by_query_is_synced_at_once() {
     assert_eq!(found["count"], 1);
 }
 
+#[tokio::test]
+async fn new_fields_and_types_of_failed_writes_are_saved_at_once() {
+    let directory = TempDir::new().unwrap();
+    let backend = Backend::open(directory.path());
+    ask(&backend, "PUT", "/i", json!({"settings": {"gateway.local.sync": 0}})).await;
+    ask(&backend, "PUT", "/i/t/1", json!({"n": 1})).await;
+    for (path, body, status) in [
+        ("/i/t/1?op_type=create", r#"{"taken": 1}"#, 409),
+        ("/i/other/1?version=7", r#"{"m": 1}"#, 409),
+    ] {
+        let answer = backend.send("PUT", path, body).await;
+        assert_eq!(answer.status, status, "{path}: {}", answer.text);
+    }
+    let mapping = ask(&backend, "GET", "/i/_mapping", Value::Null).await;
+    let copy = crashed(directory.path());
+    assert_eq!(
+        ask(&Backend::open(copy.path()), "GET", "/i/_mapping", Value::Null).await,
+        mapping
+    );
+    let fields = &mapping["i"]["mappings"];
+    for (type_name, field) in [("t", "taken"), ("other", "m")] {
+        assert!(fields[type_name]["properties"][field].is_object(), "{field}: {mapping}");
+    }
+}
+
 /// A mapping is saved with the documents so far, which stay invisible until the next refresh.
 #[tokio::test]
 async fn a_change_of_a_mapping_makes_nothing_visible() {

@@ -104,6 +104,8 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_sessions(include_str!("../recorded/sessions.jsonl"), 300)]
 #[case::of_sessions_over_shards(include_str!("../recorded/sessions_of_shards.jsonl"), 200)]
 #[case::of_sessions_of_relatives(include_str!("../recorded/sessions_of_relatives.jsonl"), 300)]
+#[case::of_mixed_sessions(include_str!("../recorded/mixed_sessions.jsonl"), 600)]
+#[case::of_routed_writes(include_str!("../recorded/routed_writes.jsonl"), 330)]
 #[case::of_query_strings(include_str!("../recorded/query_strings.jsonl"), 430)]
 #[tokio::test]
 async fn requests_are_answered_as_by_elasticsearch(#[case] recorded: &str, #[case] at_least: usize) {
