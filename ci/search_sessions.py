@@ -20,7 +20,8 @@ ALIASES = ["front", "part"]
 # acknowledged.
 SETTINGS = {"number_of_shards": 2, "number_of_replicas": 0, "refresh_interval": "-1", "gateway.local.sync": 0}
 TAG = {"type": "string", "index": "not_analyzed"}
-FAMILY = {"child": {"_parent": {"type": "line"}}, "line": {"properties": {"tag": TAG}}}
+KIDS = {"type": "nested", "properties": {"name": TAG, "age": {"type": "long"}}}
+FAMILY = {"child": {"_parent": {"type": "line"}}, "line": {"properties": {"tag": TAG, "kids": KIDS}}}
 VERSIONS = {"version": (0.2, [1, 2, 3, 5]), "version_type": (0.1, ["external", "external_gte", "force", "internal"])}
 
 
@@ -43,7 +44,8 @@ class Session:
         self.written += 1
         text = " ".join(self.pick(WORDS) for _ in range(self.random.randint(1, 9)))
         found = {"n": self.written, "tag": self.pick(WORDS), "text": text}
-        return found | self.maybe(0.2, {self.pick("abc"): self.written})
+        kids = [{"name": self.pick(WORDS), "age": self.random.randint(1, 9)} for _ in range(self.random.randint(0, 3))]
+        return found | self.maybe(0.4, {"kids": kids}) | self.maybe(0.2, {self.pick("abc"): self.written})
 
     def id(self):
         return str(self.random.randint(1, 6))
@@ -138,11 +140,17 @@ class Session:
             {"has_parent": {"type": "line", "query": {"match": {"text": self.pick(WORDS)}}}},
             {"ids": {"values": [self.id(), self.id()]}},
             {"query_string": {"query": f"_exists_:{self.pick('abc')} OR text:{self.pick(WORDS)}~"}},
+            {"nested": {"path": "kids", "query": {"term": {"kids.name": self.pick(WORDS)}}}},
+            {"nested": {"path": "kids", "query": {"range": {"kids.age": {"gte": 4}}}, "inner_hits": {"size": 1}}},
             {"more_like_this": {"ids": [self.id()], "min_term_freq": 1, "min_doc_freq": 1, "fields": ["text"]}},
         ]
         order = {"order": self.pick(["asc", "desc"]), "unmapped_type": "long"}
         body = {"query": self.pick(queries), "sort": [{"n": order}]} | self.maybe(0.2, {"version": True})
-        body |= self.maybe(0.3, {"aggs": {"t": {"terms": {"field": "tag", "order": {"_term": "asc"}}}}})
+        names = {"terms": {"field": "kids.name", "order": {"_term": "asc"}}, "aggs": {"back": {"reverse_nested": {}}}}
+        body |= self.maybe(0.2, {"aggs": {"t": {"terms": {"field": "tag", "order": {"_term": "asc"}}}}})
+        body |= self.maybe(0.1, {"aggs": {"k": {"nested": {"path": "kids"}, "aggs": {"names": names}}}})
+        of_children = {"children": {"type": "child"}, "aggs": {"sum": {"sum": {"field": "n"}}}}
+        body |= self.maybe(0.1, {"aggs": {"c": of_children}})
         body |= self.maybe(0.2, {"fields": ["n", "_parent", "_routing", "_timestamp"]})
         body |= self.maybe(0.2, {"size": 2}) | self.maybe(0.1, {"highlight": {"fields": {"text": {}}}})
         where = self.pick([*INDICES, *ALIASES, "_all", "one/line", "two/child", "one,two"])

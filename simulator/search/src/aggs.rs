@@ -238,6 +238,9 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
     for aggregation in wanted {
         check_format(aggregation, context)?;
         check_script(aggregation, context)?;
+        if aggregation.kind == "children" {
+            join::check_children(aggregation, context.mapping)?;
+        }
         if let Some(hits) = &aggregation.hits {
             check_sort(&hits.sort, context)?;
         }
@@ -263,6 +266,20 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
             None => {}
         }
         check_filters(&aggregation.sub_aggregations, context)?;
+    }
+    Ok(())
+}
+
+/// Checks the paths of nested objects of aggregations for an index, once the whole search is parsed.
+///
+/// # Errors
+/// A path of objects that are not nested.
+pub(crate) fn check_paths(wanted: &[Aggregation], context: &Context<'_>) -> Result<()> {
+    for aggregation in wanted {
+        if matches!(aggregation.kind.as_str(), "nested" | "reverse_nested") {
+            join::check_path(aggregation, context)?;
+        }
+        check_paths(&aggregation.sub_aggregations, context)?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::find::Searched;
 use crate::index::{SegmentView, nested_docs, outer_docs};
 use crate::mapping::{Mapping, PARENT};
+use crate::query::Context;
 
 /// Returns the shard and the segment of a set.
 fn shard_and_segment<'a>(scope: &'a Scope<'_>, set: &DocSet) -> Option<(&'a Searched, &'a SegmentView)> {
@@ -14,31 +15,45 @@ fn shard_and_segment<'a>(scope: &'a Scope<'_>, set: &DocSet) -> Option<(&'a Sear
     Some((searched, searched.view.segments.get(set.segment)?))
 }
 
-fn is_any_mapping(scope: &Scope<'_>, matches: impl Fn(&Mapping) -> bool) -> bool {
-    scope.searched.iter().any(|searched| matches(&searched.mapping))
+/// Checks that the type of `children` has parents, if it is mapped.
+pub(super) fn check_children(aggregation: &Aggregation, mapping: &Mapping) -> Result<()> {
+    let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
+    match mapping.type_mapping(child_type).is_some() && mapping.parent_type(child_type).is_none() {
+        true => Err(refuse("[children] _parent field not configured")),
+        false => Ok(()),
+    }
 }
 
-/// Returns whether a path is mapped as nested. The bucket of one that is not mapped is empty.
-///
-/// # Errors
-/// A path of objects that are not nested.
-fn is_nested(scope: &Scope<'_>, kind: &str, path: &str) -> Result<bool> {
-    if is_any_mapping(scope, |mapping| mapping.is_nested(path)) {
-        return Ok(true);
+/// Checks that the path of `nested` or `reverse_nested` is one of nested objects, if it is mapped.
+pub(super) fn check_path(aggregation: &Aggregation, context: &Context<'_>) -> Result<()> {
+    let path = aggregation.settings.get("path").and_then(Value::as_str);
+    match path.filter(|path| context.mapping.nests(path, context.types) == Some(false)) {
+        Some(path) => {
+            let kind = &aggregation.kind;
+            Err(failed(format!("[{kind}] nested path [{path}] is not nested")))
+        }
+        None => Ok(()),
     }
-    match is_any_mapping(scope, |mapping| mapping.is_object(path)) {
-        true => Err(failed(format!("[{kind}] nested path [{path}] is not nested"))),
-        false => Ok(false),
-    }
+}
+
+/// Returns whether a path is mapped as nested. The bucket of one that is not is empty, without aggregations.
+fn is_nested(scope: &Scope<'_>, path: &str) -> bool {
+    let mut searched = scope.searched.iter();
+    searched.any(|searched| searched.mapping.nests(path, &searched.types) == Some(true))
+}
+
+/// The bucket of an aggregation that is not mapped in any shard.
+fn unmapped() -> Value {
+    json!({"doc_count": 0})
 }
 
 /// Computes `nested`: a bucket of the nested objects of the documents.
 pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
-    let inside = match is_nested(scope, "nested", path)? {
-        true => nested_objects(scope, path, matches)?,
-        false => Matches::default(),
-    };
+    if !is_nested(scope, path) {
+        return Ok(unmapped());
+    }
+    let inside = nested_objects(scope, path, matches)?;
     let scope = Scope {
         nested: Some(path),
         ..*scope
@@ -81,9 +96,11 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
         )));
     }
     let path = aggregation.settings.get("path").and_then(Value::as_str);
-    let is_mapped = path.map_or(Ok(true), |path| is_nested(scope, "reverse_nested", path))?;
+    if path.is_some_and(|path| !is_nested(scope, path)) {
+        return Ok(unmapped());
+    }
     let mut outside = Matches::default();
-    for set in matches.sets.iter().filter(|_| is_mapped) {
+    for set in &matches.sets {
         let Some((_, view)) = shard_and_segment(scope, set) else {
             continue;
         };
@@ -106,11 +123,9 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
 /// Computes `children`: a bucket of the child documents of the matches.
 pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
-    if !is_any_mapping(scope, |mapping| mapping.type_names().any(|name| name == child_type)) {
-        return Ok(json!({"doc_count": 0}));
-    }
-    if !is_any_mapping(scope, |mapping| mapping.parent_type(child_type).is_some()) {
-        return Err(refuse("[children] _parent field not configured"));
+    let mut searched = scope.searched.iter();
+    if !searched.any(|searched| searched.mapping.type_mapping(child_type).is_some()) {
+        return Ok(unmapped());
     }
     let mut found = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {

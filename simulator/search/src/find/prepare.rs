@@ -264,6 +264,7 @@ pub(crate) fn prepare(
             })?;
         }
     }
+    aggs::check_paths(request.aggregations.as_deref().unwrap_or_default(), &context)?;
     if let Some(wanted) = &request.suggest
         && view.live_docs() > 0
     {

@@ -376,7 +376,13 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
     // Metadata fields are those of a type.
     let has_type = !context.type_names().is_empty();
     for spec in specs {
-        if let Some(path) = &spec.nested_path {
+        let mapped = context.mapped_in_types(&spec.field);
+        let closest = || {
+            mapping
+                .nested_path(&spec.field)
+                .filter(|_| mapped.is_some() || unmapped(spec).is_ok())
+        };
+        if let Some(path) = spec.nested_path.as_deref().or_else(closest) {
             check_nested(context, path)?;
         }
         if let Some(filter) = spec.nested_filter_in(mapping) {
@@ -385,7 +391,7 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
         if let Some((script, _)) = &spec.script {
             script.mapped(mapping)?;
         } else if spec.geo.is_some() {
-            if context.mapped_in_types(&spec.field).is_none() {
+            if mapped.is_none() {
                 return Err(GeoSettings::unmapped(&spec.field));
             }
             if let Some(data) = mapping.field_data(&spec.field) {
@@ -394,7 +400,7 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
         } else if !matches!(spec.field.as_str(), "_score" | "_doc")
             && (!has_type || !METADATA.contains(&spec.field.as_str()))
         {
-            match context.mapped_in_types(&spec.field).map(|field| field.field_type.kind) {
+            match mapped.map(|field| field.field_type.kind) {
                 None if spec.field == "_source" && has_type => {}
                 None => drop(unmapped(spec)?),
                 Some(Kind::Completion) => {

@@ -242,7 +242,7 @@ impl Mapping {
 
     /// Returns whether a path is an object of a type.
     pub(crate) fn is_object(&self, path: &str) -> bool {
-        self.types.values().any(|own| own.root.is_object(path))
+        self.types.values().any(|own| own.root.object(path).is_some())
     }
 
     /// Returns whether any path is mapped as nested.

@@ -371,17 +371,14 @@ impl ObjectNode {
         self.node(path).is_some()
     }
 
-    /// Returns whether there is an object at a dotted path. Names may have dots.
-    pub(super) fn is_object(&self, path: &str) -> bool {
+    /// Returns the object at a dotted path. Names may have dots.
+    pub(super) fn object(&self, path: &str) -> Option<&ObjectNode> {
         let object = |name| match self.properties.get(name)? {
-            Node::Object(object) => Some(object),
+            Node::Object(object) => Some(&**object),
             Node::Field(_) => None,
         };
-        let is_below = |(at, _)| {
-            let below = path.get(..at).and_then(object).zip(path.get(at + 1..));
-            below.is_some_and(|(object, rest)| object.is_object(rest))
-        };
-        object(path).is_some() || path.match_indices('.').any(is_below)
+        let below = |(at, _)| object(path.get(..at)?)?.object(path.get(at + 1..)?);
+        object(path).or_else(|| path.match_indices('.').find_map(below))
     }
 
     /// Returns the field at a dotted path.

@@ -30,7 +30,20 @@ impl Mapping {
     pub(crate) fn is_object_of(&self, path: &str, types: &[String]) -> bool {
         let is_wanted = |name: &String| types.is_empty() || types.contains(name);
         let mut own = self.types.iter().filter(|(name, _)| is_wanted(name));
-        own.any(|(name, own)| name == path || own.root.is_object(path))
+        own.any(|(name, own)| name == path || own.root.object(path).is_some())
+    }
+
+    /// Returns whether the objects at a path are nested: by the first of these types that has the path, or if there are
+    /// none, by any. `None`: there is no such object.
+    pub(crate) fn nests(&self, path: &str, types: &[String]) -> Option<bool> {
+        if types.is_empty() || types == ["_all"] {
+            return match self.is_nested(path) {
+                true => Some(true),
+                false => self.is_object(path).then_some(false),
+            };
+        }
+        let mut objects = types.iter().filter_map(|name| self.types.get(name)?.root.object(path));
+        objects.next().map(|object| object.nested)
     }
 
     /// Splits a name into a type and the full name of a field of that type, if the name starts with a type.

@@ -195,23 +195,14 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
     }
 }
 
-/// Message for a path without nested objects.
-fn not_nested(context: &Context<'_>, path: &str) -> String {
-    let mapping = context.mapping;
-    let is_object = || mapping.exact_field(path).is_none() && !mapping.field_names(&format!("{path}.*")).is_empty();
-    if mapping.is_nested(path) || !is_object() {
-        format!("[nested] failed to find nested object under path [{path}]")
-    } else {
-        format!("[nested] nested object under path [{path}] is not of nested type")
-    }
-}
-
 /// Checks that there are nested objects at a path.
 pub(crate) fn check_nested(context: &Context<'_>, path: &str) -> Result<()> {
-    match context.is_nested(path) {
-        true => Ok(()),
-        false => Err(parsing_error(context, &not_nested(context, path))),
-    }
+    let reason = match context.mapping.nests(path, context.types) {
+        Some(true) => return Ok(()),
+        Some(false) => format!("[nested] nested object under path [{path}] is not of nested type"),
+        None => format!("[nested] failed to find nested object under path [{path}]"),
+    };
+    Err(parsing_error(context, &reason))
 }
 
 #[cfg(test)]

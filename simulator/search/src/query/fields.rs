@@ -203,13 +203,9 @@ impl<'a> Context<'a> {
         self.mapping.type_names().filter(is_searched).collect()
     }
 
-    /// Returns whether a path is mapped as nested, in one of the types that are searched.
+    /// Returns whether a path is mapped as nested, in the types that are searched.
     pub(crate) fn is_nested(&self, path: &str) -> bool {
-        let has_path = |name: &str| {
-            let own = self.mapping.type_mapping(name);
-            own.is_some_and(|own| own.root.nested_paths().iter().any(|own| own == path))
-        };
-        self.mapping.is_nested(path) && (self.has_all_types() || self.type_names().into_iter().any(has_path))
+        self.mapping.nests(path, self.types) == Some(true)
     }
 
     /// Returns a field, unless only other types than those that are searched have it. Its name may begin with a type.

@@ -67,10 +67,10 @@ pub(super) fn check(name: &str, kind: &Kind<'_>, context: &Context<'_>) -> Resul
 
 /// Fails for a path that is not one of nested objects.
 pub(super) fn check_nested(path: &str, context: &Context<'_>) -> Result<()> {
-    let problem = match context.mapping.is_object(path) {
-        _ if context.mapping.is_nested(path) => return Ok(()),
-        true => "is not nested",
-        false => "not found",
+    let problem = match context.mapping.nests(path, context.types) {
+        Some(true) => return Ok(()),
+        Some(false) => "is not nested",
+        None => "not found",
     };
     Err(SearchError::search(format!("facet nested path [{path}] {problem}")))
 }
