@@ -194,7 +194,7 @@ class SearchSession:
     """A random session with two search servers, the second of which is restarted."""
 
     def __init__(self, seed, servers):
-        self.requests, self.servers = search_sessions.Session(seed).requests(), servers
+        self.requests, self.servers = search_sessions.Session(seed, statistics=False).requests(), servers
 
     def restarted(self):
         """Makes visible to searches what a restart makes visible."""

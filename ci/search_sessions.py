@@ -26,8 +26,10 @@ VERSIONS = {"version": (0.2, [1, 2, 3, 5]), "version_type": (0.1, ["external", "
 
 
 class Session:
-    def __init__(self, seed):
-        self.random = random.Random(seed)
+    """The requests of a seed. statistics: whether there are some whose answers depend on the deleted documents."""
+
+    def __init__(self, seed, statistics=True):
+        self.random, self.statistics = random.Random(seed), statistics
         self.pick, self.chance = self.random.choice, lambda share: self.random.random() < share
         self.written = 0
 
@@ -118,7 +120,8 @@ class Session:
     def derived(self):
         """What is computed from one document."""
         index, kind, name = self.place()
-        endpoint = self.pick(["_explain?q=text:b*", "_termvector?fields=text", "_mlt?min_term_freq=1&min_doc_freq=1"])
+        endpoints = ["_termvector?fields=text", "_mlt?min_term_freq=1&min_doc_freq=1"] if self.statistics else []
+        endpoint = self.pick(["_explain?q=text:b*", *endpoints])
         params = self.params(**self.routed(kind)).replace("?", "&")
         yield "GET", f"/{index}/{kind}/{name}/{endpoint}{params}", None
 

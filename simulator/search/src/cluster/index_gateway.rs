@@ -182,7 +182,8 @@ impl Index {
 
     /// Makes all changes visible to searches and writes them to disk. Skips shards without changes, unless `force`.
     pub(crate) fn flush(&self, force: bool, now: Duration) -> Result<()> {
-        let wanted = |shard: &&Shard| force || shard.translog.operations() > 0;
+        let is_changed = |shard: &Shard| shard.translog.operations() > 0 || shard.unpublished_since().is_some();
+        let wanted = |shard: &&Shard| force || is_changed(shard);
         self.commit(self.shards.iter().filter(wanted), true, now)
     }
 

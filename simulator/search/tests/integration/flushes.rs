@@ -68,7 +68,7 @@ async fn new_fields_and_types_of_failed_writes_are_saved_at_once() {
     }
 }
 
-/// A mapping is saved with the documents so far, which stay invisible until the next refresh.
+/// A mapping is saved with the documents so far, which stay invisible until the next refresh or flush.
 #[tokio::test]
 async fn a_change_of_a_mapping_makes_nothing_visible() {
     let directory = TempDir::new().unwrap();
@@ -91,7 +91,7 @@ async fn a_change_of_a_mapping_makes_nothing_visible() {
     let copy = crashed(directory.path());
     let after = [json!(["1", 2, [2]]), json!(["2", 1, [2]])];
     assert_eq!(found(&Backend::open(copy.path())).await, after);
-    ask(&backend, "POST", "/i/_refresh", Value::Null).await;
+    ask(&backend, "POST", "/i/_flush", Value::Null).await;
     assert_eq!(found(&backend).await, after);
 }
 
