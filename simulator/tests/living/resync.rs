@@ -147,19 +147,42 @@ async fn an_account_that_lists_no_token_gets_a_new_one() {
     assert!(last.len() == 1 && last != after, "{last:?}");
 }
 
+/// Sets the used pods of the quota `q`, as if admission or the controller had done so.
+async fn set_used(cluster: &Cluster, pods: &str) {
+    let mut quota = cluster.get("resourcequotas", "q").await;
+    quota["status"]["used"]["pods"] = pods.into();
+    let quota = quota.as_object().unwrap().clone();
+    cluster.api("resourcequotas").update_status(quota).await.unwrap();
+}
+
+async fn used(cluster: &Cluster) -> Value {
+    cluster.get("resourcequotas", "q").await["status"]["used"]["pods"].clone()
+}
+
 #[tokio::test]
 async fn the_usage_that_admission_has_counted_is_counted_again_after_5_minutes() {
     let cluster = Cluster::start().await;
     let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"pods": "4"}}});
     cluster.create("resourcequotas", quota).await;
-    // As if the pods had been admitted, but not been stored yet.
-    let mut quota = cluster.get("resourcequotas", "q").await;
-    quota["status"]["used"]["pods"] = "2".into();
-    let quota = quota.as_object().unwrap().clone();
-    cluster.api("resourcequotas").update_status(quota).await.unwrap();
-    let used = async || cluster.get("resourcequotas", "q").await["status"]["used"]["pods"].clone();
-    cluster.advance(299).await;
-    assert_eq!(used().await, "2");
+    // It is counted again a second after its own creation.
     cluster.advance(1).await;
-    assert_eq!(used().await, "0");
+    // As if the pods had been admitted, but not been stored yet.
+    set_used(&cluster, "2").await;
+    cluster.advance(299).await;
+    assert_eq!(used(&cluster).await, "2");
+    cluster.advance(1).await;
+    assert_eq!(used(&cluster).await, "0");
+}
+
+#[tokio::test]
+async fn a_deletion_that_was_counted_before_a_new_object_was_stored_is_counted_again() {
+    let cluster = Cluster::start().await;
+    let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"pods": "4"}}});
+    cluster.create("resourcequotas", quota).await;
+    let pod = json!({"metadata": {"name": "p"}, "spec": pod_spec("nginx:1.9", None)});
+    cluster.create("pods", pod).await;
+    assert_eq!(used(&cluster).await, "1");
+    set_used(&cluster, "0").await;
+    cluster.advance(1).await;
+    assert_eq!(used(&cluster).await, "1");
 }

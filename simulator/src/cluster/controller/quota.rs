@@ -2,7 +2,8 @@
 //!
 //! Admission counts what is created, before it is stored: a status that admission has changed is counted again only
 //! after a deletion, or at the periodic resync.
-//! Source: `pkg/controller/resourcequota` of Kubernetes v1.2.
+//! Source: `pkg/controller/resourcequota` of Kubernetes v1.2. Unlike there, the objects are also counted a second after
+//! a creation: a deletion that was counted before the new object was stored leaves it out.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,6 +21,9 @@ use crate::{
 
 /// Interval at which every quota is counted again: `--resource-quota-sync-period` of v1.2.
 const RESYNC: Duration = Duration::from_secs(300);
+
+/// Delay after a creation until the quotas of its namespace are counted again.
+const RECOUNT: Duration = Duration::from_secs(1);
 
 /// The resources whose objects quotas count.
 const COUNTED: [&str; 7] = [
@@ -48,14 +52,17 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
         let (keys, cache) = (queue.clone(), quotas.clone());
         informer.on_change(move |change| {
             let ended = |object: &Arc<Object>| plural == "pods" && has_ended(object);
-            let given_back = match (&change.old, &change.new) {
-                (Some(_), None) => true,
-                (Some(old), Some(new)) => !ended(old) && ended(new),
-                _ => false,
+            let delay = match (&change.old, &change.new) {
+                (Some(_), None) => Duration::ZERO,
+                (Some(old), Some(new)) if !ended(old) && ended(new) => Duration::ZERO,
+                (None, Some(_)) => RECOUNT,
+                _ => return,
             };
-            if let Some(object) = change.object().filter(|_| given_back) {
+            if let Some(object) = change.object() {
                 let quotas = cache.list_in(meta::text(object, "metadata.namespace"));
-                keys.extend(quotas.iter().map(|quota| ObjectKey::of(quota)));
+                quotas
+                    .iter()
+                    .for_each(|quota| keys.add_after(ObjectKey::of(quota), delay));
             }
         });
         counted.push((plural, informer));
