@@ -34,6 +34,7 @@ use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::{SearchRequest, Searched, check_sort};
 use crate::mapping::{DataUse, FieldData, Kind, truth};
 use crate::query::Context;
@@ -205,12 +206,9 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The exception of a failure while the results of the shards are brought together.
-pub(crate) const REDUCE: &str = "ReduceSearchPhaseException";
-
 /// Returns the error for results of the shards that cannot be brought together.
 pub(crate) fn unreduced(cause: SearchError) -> SearchError {
-    SearchError::new(503, REDUCE, "").caused_by(cause)
+    SearchError::new(503, Exception::ReduceSearchPhase, "").caused_by(cause)
 }
 
 fn refuse(reason: impl Into<String>) -> SearchError {
@@ -219,7 +217,7 @@ fn refuse(reason: impl Into<String>) -> SearchError {
 
 /// Returns an error in the collection of documents.
 fn failed(reason: impl Into<String>) -> SearchError {
-    SearchError::new(500, "AggregationExecutionException", reason)
+    SearchError::new(500, Exception::AggregationExecution, reason)
 }
 
 /// Number of aggregations, sub-aggregations included.
@@ -260,7 +258,7 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
         }
         match aggregation.settings.get("background_filter") {
             Some(Value::Object(empty)) if empty.is_empty() => {
-                return Err(SearchError::new(400, "NullPointerException", "null"));
+                return Err(SearchError::new(400, Exception::NullPointer, "null"));
             }
             Some(filter) => drop(context.parse_filter(filter)?),
             None => {}

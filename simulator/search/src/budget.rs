@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::options::{Limits, Options};
 
 /// Number of calls of [`Budget::check`] between two reads of the clock.
@@ -140,7 +141,7 @@ impl Budget {
         }
         if Instant::now() > self.deadline {
             let reason = format!("the request took longer than {} ms", self.time.as_millis());
-            return Err(self.exceed(SearchError::new(503, "ElasticsearchTimeoutException", reason)));
+            return Err(self.exceed(SearchError::new(503, Exception::ElasticsearchTimeout, reason)));
         }
         Ok(())
     }
@@ -155,7 +156,7 @@ impl Budget {
                 if !self.clauses.add(1) {
                     let limit = self.clauses.limit;
                     let reason = format!("the queries of one request have more than {limit} parts");
-                    return Err(self.exceed(SearchError::new(400, "TooManyClauses", reason)));
+                    return Err(self.exceed(SearchError::new(400, Exception::TooManyClauses, reason)));
                 }
                 members.values().try_for_each(|member| self.query(member))
             }
@@ -189,7 +190,7 @@ impl Budget {
             return Ok(());
         }
         let reason = format!("the patterns of one request visit more than {} terms", self.terms.limit);
-        Err(self.exceed(SearchError::new(400, "TooManyClauses", reason)))
+        Err(self.exceed(SearchError::new(400, Exception::TooManyClauses, reason)))
     }
 
     /// Counts buckets of aggregations.
@@ -201,7 +202,7 @@ impl Budget {
             return Ok(());
         }
         let reason = format!("the answer would have more than {} buckets", self.buckets.limit);
-        Err(self.exceed(SearchError::new(400, "AggregationExecutionException", reason)))
+        Err(self.exceed(SearchError::new(400, Exception::AggregationExecution, reason)))
     }
 
     /// Counts elements of a request: aggregations, patterns of a source filter, fields.
@@ -230,7 +231,7 @@ mod tests {
             ..Limits::default()
         });
         assert!(budget.buckets(2).is_ok());
-        assert_eq!(budget.buckets(2).unwrap_err().kind, "AggregationExecutionException");
+        assert_eq!(budget.buckets(2).unwrap_err().kind, Exception::AggregationExecution);
     }
 
     #[test]

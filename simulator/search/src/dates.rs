@@ -20,6 +20,7 @@ pub(crate) use math::{Unit, add_units, floor_to, parse_math, parse_math_on};
 pub(crate) use zone::TimeZone;
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use fields::{Fields, OutOfRange};
 use layout::{Element, Layout};
 
@@ -135,7 +136,7 @@ impl DateFormat {
         let at = match self.read(text, Fill::Floor) {
             Err(Failure::OutOfRange(value)) => {
                 let reason = format!("Cannot parse \"{text}\": {value}");
-                return SearchError::new(400, "IllegalFieldValueException", reason);
+                return SearchError::new(400, Exception::IllegalFieldValue, reason);
             }
             Err(Failure::At(at)) => at,
             Ok(_) => 0,

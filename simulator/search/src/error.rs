@@ -3,6 +3,7 @@
 //! Guarantees: one value per error, converted to `{"error": "Kind[reason]; nested: ...", "status": N}` in one place.
 //! Source: `ExceptionsHelper.detailedMessage` of Elasticsearch 1.5 for the text of nested exceptions.
 
+use crate::exception::Exception;
 use std::fmt;
 
 /// An error: HTTP status, exception of Elasticsearch 1.5, message, and cause.
@@ -11,8 +12,8 @@ use std::fmt;
 pub struct SearchError {
     /// HTTP status.
     pub status: u16,
-    /// Simple name of the exception.
-    pub kind: &'static str,
+    /// Exception.
+    pub kind: Exception,
     /// Message.
     pub reason: String,
     /// The exception that caused this one.
@@ -28,14 +29,14 @@ pub(crate) fn problems<const N: usize>(checks: [(bool, &str); N]) -> impl Iterat
 impl fmt::Display for SearchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.cause.is_none() && self.reason.is_empty() {
-            return formatter.write_str(self.kind);
+            return write!(formatter, "{}", self.kind);
         }
         if self.cause.is_none() {
             return write!(formatter, "{}[{}]", self.kind, self.reason);
         }
         let mut next = Some(self);
         while let Some(error) = next {
-            formatter.write_str(error.kind)?;
+            write!(formatter, "{}", error.kind)?;
             if !error.reason.is_empty() {
                 write!(formatter, "[{}]", error.reason)?;
             }
@@ -53,7 +54,7 @@ pub type Result<T, E = SearchError> = std::result::Result<T, E>;
 
 impl SearchError {
     /// Creates an error without a cause.
-    pub fn new(status: u16, kind: &'static str, reason: impl Into<String>) -> SearchError {
+    pub fn new(status: u16, kind: Exception, reason: impl Into<String>) -> SearchError {
         SearchError {
             status,
             kind,
@@ -64,27 +65,15 @@ impl SearchError {
 
     /// The error of a missing value that Elasticsearch does not check.
     pub(crate) fn null_pointer() -> SearchError {
-        SearchError::new(500, "NullPointerException", "null")
+        SearchError::new(500, Exception::NullPointer, "null")
     }
 
     /// Returns the text of an exception and of its causes, with full class names.
     pub(crate) fn qualified(&self) -> String {
-        let package = match self.kind {
-            "QueryParsingException" => "org.elasticsearch.index.query.",
-            "IndexMissingException" | "IndexClosedException" => "org.elasticsearch.indices.",
-            "RoutingMissingException" => "org.elasticsearch.action.",
-            "UncheckedExecutionException" => "org.elasticsearch.common.util.concurrent.",
-            "ParseException" | "TokenMgrError" => "org.apache.lucene.queryparser.classic.",
-            "JsonParseException" | "JsonEOFException" => "org.elasticsearch.common.jackson.core.",
-            "NumberFormatException" | "IllegalArgumentException" | "NullPointerException" => "java.lang.",
-            "TooManyClauses" => "org.apache.lucene.search.BooleanQuery$",
-            _ => "org.elasticsearch.",
-        };
         // The causes of an exception of another library are not told.
-        let is_own = package.starts_with("org.elasticsearch.") && !package.contains(".common.");
-        let cause = self.cause.as_ref().filter(|_| is_own);
+        let cause = self.cause.as_ref().filter(|_| self.kind.is_elasticsearch());
         let cause = cause.map(|cause| format!("; {}", cause.qualified()));
-        format!("{package}{}: {}{}", self.kind, self.reason, cause.unwrap_or_default())
+        format!("{}: {}{}", self.kind.class(), self.reason, cause.unwrap_or_default())
     }
 
     /// Adds `cause` below the innermost cause.
@@ -101,21 +90,21 @@ impl SearchError {
     pub(crate) fn is_java(&self) -> bool {
         matches!(
             self.kind,
-            "NumberFormatException"
-                | "IllegalArgumentException"
-                | "JsonParseException"
-                | "NullPointerException"
-                | "ClassCastException"
+            Exception::NumberFormat
+                | Exception::IllegalArgument
+                | Exception::JsonParse
+                | Exception::NullPointer
+                | Exception::ClassCast
         )
     }
 
     pub(crate) fn illegal(reason: impl Into<String>) -> SearchError {
-        SearchError::new(400, "ElasticsearchIllegalArgumentException", reason)
+        SearchError::new(400, Exception::ElasticsearchIllegalArgument, reason)
     }
 
     /// Java's `IllegalArgumentException`.
     pub(crate) fn argument(reason: impl Into<String>) -> SearchError {
-        SearchError::new(400, "IllegalArgumentException", reason)
+        SearchError::new(400, Exception::IllegalArgument, reason)
     }
 
     /// The texts of a field of numbers cannot be analyzed.
@@ -124,7 +113,7 @@ impl SearchError {
     }
 
     pub(crate) fn parse(reason: impl Into<String>) -> SearchError {
-        SearchError::new(400, "ElasticsearchParseException", reason)
+        SearchError::new(400, Exception::ElasticsearchParse, reason)
     }
 
     /// An element of a search that is no object: the parser reads on to the end of the search.
@@ -144,12 +133,12 @@ impl SearchError {
 
     /// A query that cannot be parsed.
     pub(crate) fn query(reason: impl Into<String>) -> SearchError {
-        SearchError::new(400, "QueryParsingException", reason)
+        SearchError::new(400, Exception::QueryParsing, reason)
     }
 
     /// A part of a search request that cannot be parsed. The search adds its context to the reason.
     pub(crate) fn search(reason: impl Into<String>) -> SearchError {
-        SearchError::new(400, "SearchParseException", reason)
+        SearchError::new(400, Exception::SearchParse, reason)
     }
 
     /// Fails for a request with problems.
@@ -165,7 +154,7 @@ impl SearchError {
         let numbered = problems.iter().enumerate();
         let numbered = numbered.map(|(at, what)| format!("{}: {};", at + 1, what.as_ref()));
         let reason = format!("Validation Failed: {}", numbered.collect::<String>());
-        SearchError::new(400, "ActionRequestValidationException", reason)
+        SearchError::new(400, Exception::ActionRequestValidation, reason)
     }
 
     /// A request that lacks a required parameter.
@@ -175,7 +164,7 @@ impl SearchError {
 
     /// A text that is no whole number.
     pub(crate) fn number(text: &str) -> SearchError {
-        SearchError::new(400, "NumberFormatException", format!("For input string: \"{text}\""))
+        SearchError::new(400, Exception::NumberFormat, format!("For input string: \"{text}\""))
     }
 
     /// A text that is not a floating-point number.
@@ -184,40 +173,40 @@ impl SearchError {
         let unsigned = reason.strip_prefix(['+', '-']).unwrap_or(reason);
         let start = unsigned.split(|c: char| !c.is_ascii_digit() && c != '.').next();
         match start {
-            _ if reason.is_empty() => SearchError::new(400, "NumberFormatException", "empty String"),
+            _ if reason.is_empty() => SearchError::new(400, Exception::NumberFormat, "empty String"),
             Some(start) if start.matches('.').count() > 1 => {
-                SearchError::new(400, "NumberFormatException", "multiple points")
+                SearchError::new(400, Exception::NumberFormat, "multiple points")
             }
             _ => SearchError::number(text),
         }
     }
 
     pub(crate) fn mapping(reason: impl Into<String>) -> SearchError {
-        SearchError::new(400, "MapperParsingException", reason)
+        SearchError::new(400, Exception::MapperParsing, reason)
     }
 
     pub(crate) fn index_missing(index: &str) -> SearchError {
-        SearchError::new(404, "IndexMissingException", format!("[{index}] missing"))
+        SearchError::new(404, Exception::IndexMissing, format!("[{index}] missing"))
     }
 
     /// A document that needs a routing value or a parent, and has none.
     pub(crate) fn routing_missing(index: &str, type_name: &str, id: &str) -> SearchError {
         let reason = format!("routing is required for [{index}]/[{type_name}]/[{id}]");
-        SearchError::new(400, "RoutingMissingException", reason)
+        SearchError::new(400, Exception::RoutingMissing, reason)
     }
 
     pub(crate) fn too_large(reason: impl Into<String>) -> SearchError {
-        SearchError::new(413, "TooLongFrameException", reason)
+        SearchError::new(413, Exception::TooLongFrame, reason)
     }
 
     /// A request that is rejected because a queue or a limit is full.
     pub(crate) fn rejected(reason: impl Into<String>) -> SearchError {
-        SearchError::new(429, "EsRejectedExecutionException", reason)
+        SearchError::new(429, Exception::EsRejectedExecution, reason)
     }
 
     /// An internal error of the index, which no request should be able to cause.
     pub(crate) fn engine(error: impl fmt::Display) -> SearchError {
-        SearchError::new(500, "EngineException", error.to_string())
+        SearchError::new(500, Exception::Engine, error.to_string())
     }
 }
 

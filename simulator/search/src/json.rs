@@ -17,6 +17,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Parses the JSON value at the start of `bytes`.
 ///
@@ -217,7 +218,7 @@ pub(crate) fn underivable_part(part: &[u8]) -> SearchError {
 /// Returns the error for a token that the parser cannot convert to a number. `source` is what it parses.
 pub(crate) fn unreadable(reason: &str, source: &str) -> SearchError {
     let reason = format!("{reason}\n at [Source: {source}; line: 1, column: 1]");
-    SearchError::new(400, "JsonParseException", reason)
+    SearchError::new(400, Exception::JsonParse, reason)
 }
 
 /// Returns the error for a token that is no number.
@@ -318,7 +319,7 @@ pub(crate) fn not_a_map(value: &Value) -> SearchError {
         return SearchError::null_pointer();
     }
     let reason = format!("{} cannot be cast to java.util.Map", java_class(value));
-    SearchError::new(500, "ClassCastException", reason)
+    SearchError::new(500, Exception::ClassCast, reason)
 }
 
 /// Name of the Java class to which Jackson deserializes a value.
@@ -388,7 +389,7 @@ pub(crate) fn check_integers(source: &[u8], parsed: &Value) -> Result<()> {
 /// Returns the error for an integer that overflows a long.
 pub(crate) fn oversized() -> SearchError {
     let reason = "No matching token for number_type [BIG_INTEGER]";
-    SearchError::new(500, "ElasticsearchIllegalStateException", reason)
+    SearchError::new(500, Exception::ElasticsearchIllegalState, reason)
 }
 
 /// Checks that the content type of a body can be derived.
@@ -410,7 +411,7 @@ fn read_leniently(bytes: &[u8], error: &serde_json::Error) -> Result<Value> {
         error.line(),
         error.column()
     );
-    let refuse = |message: String| SearchError::new(400, "JsonParseException", message + &at);
+    let refuse = |message: String| SearchError::new(400, Exception::JsonParse, message + &at);
     let text = syntax::strict(&String::from_utf8_lossy(bytes)).map_err(refuse)?;
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     Value::deserialize(&mut deserializer).map_err(|error| refuse(error.to_string()))
@@ -436,7 +437,7 @@ mod tests {
     #[test]
     fn invalid_json_is_rejected_and_names_need_no_quotes() {
         let error = object(b"{\"a\":nope}").unwrap_err();
-        assert_eq!((error.status, error.kind), (400, "JsonParseException"));
+        assert_eq!((error.status, error.kind), (400, Exception::JsonParse));
         assert_eq!(object(b"{a:{b:1}}").unwrap()["a"]["b"], 1);
     }
 
@@ -456,7 +457,7 @@ mod tests {
     #[test]
     fn text_after_the_object_is_ignored() {
         assert_eq!(object(b"{\"a\":1} trailing").unwrap().len(), 1);
-        assert_eq!(object(b"[1]").unwrap_err().kind, "ElasticsearchParseException");
+        assert_eq!(object(b"[1]").unwrap_err().kind, Exception::ElasticsearchParse);
     }
 
     #[rstest]

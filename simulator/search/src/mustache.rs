@@ -8,6 +8,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{self, java_text};
 
 /// Maximum size of a rendered template, in bytes and in parts.
@@ -139,7 +140,7 @@ struct Parser<'t> {
 }
 
 fn failed(reason: impl Into<String>) -> SearchError {
-    SearchError::new(500, "MustacheException", reason)
+    SearchError::new(500, Exception::Mustache, reason)
 }
 
 impl<'t> Parser<'t> {

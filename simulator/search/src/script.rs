@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::Segment;
 use crate::json::java_text;
 use crate::mapping::{FieldOrdinal, Mapping};
@@ -35,9 +36,6 @@ const STORED: &[&str] = &["script_id", "id"];
 
 /// Keys of the texts of a script.
 const KEYS: [&str; 6] = ["script", "script_file", "file", "script_id", "id", "lang"];
-
-/// The exception for several scripts in one place.
-pub(crate) const MULTIPLE: &str = "ScriptParameterParseException";
 
 /// Maximum length of a script, in bytes.
 const MAX_SCRIPT_BYTES: usize = 4_096;
@@ -73,14 +71,14 @@ impl Script {
         let of = |keys: &[&str]| keys.iter().find_map(|key| texts(settings.get(*key)?).next_back());
         if Script::texts(settings).count() > 1 {
             let reason = "Only one of [script, script_file, script_id] is allowed.";
-            return Err(SearchError::new(500, MULTIPLE, reason));
+            return Err(SearchError::new(500, Exception::ScriptParameterParse, reason));
         }
         if let Some(name) = of(FILE) {
             return Err(SearchError::illegal(format!("Unable to find on disk script {name}")));
         }
         let lang = of(&["lang"]).unwrap_or(DEFAULT_LANG);
         if of(STORED).is_some() && lang != DEFAULT_LANG {
-            return Err(SearchError::new(400, "IndexMissingException", "[.scripts] missing"));
+            return Err(SearchError::new(400, Exception::IndexMissing, "[.scripts] missing"));
         }
         let Some(text) = of(&["script"]).or_else(|| of(STORED)) else {
             return Ok(None);
@@ -111,9 +109,9 @@ impl Script {
             "expression" => {}
             DEFAULT_LANG => {
                 let reason = "dynamic scripting for [groovy] disabled";
-                return Err(SearchError::new(400, "ScriptException", reason));
+                return Err(SearchError::new(400, Exception::Script, reason));
             }
-            "mustache" => return Err(SearchError::new(400, "UnsupportedOperationException", "")),
+            "mustache" => return Err(SearchError::new(400, Exception::UnsupportedOperation, "")),
             "native" => return Err(SearchError::illegal(format!("Native script [{text}] not found"))),
             other => return Err(SearchError::illegal(format!("script_lang not supported [{other}]"))),
         }
@@ -208,7 +206,7 @@ impl MappedScript {
     pub(crate) fn without_score(self) -> Result<MappedScript> {
         if self.bindings.contains(&Binding::Score) {
             let reason = "Expressions referencing the score can only be used for sorting";
-            return Err(SearchError::new(500, "IllegalStateException", reason));
+            return Err(SearchError::new(500, Exception::IllegalState, reason));
         }
         Ok(self)
     }
@@ -242,20 +240,20 @@ fn texts(value: &Value) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 fn failed(reason: String) -> SearchError {
-    SearchError::new(400, "ExpressionScriptCompilationException", reason)
+    SearchError::new(400, Exception::ExpressionScriptCompilation, reason)
 }
 
 /// Returns the error for a script that is not an expression, or that is too large.
 fn invalid(text: &str, reason: &str) -> SearchError {
     failed(format!("Failed to parse expression: {text}")).caused_by(SearchError::new(
         400,
-        "ParseException",
+        Exception::JavaParse,
         format!(" {reason}"),
     ))
 }
 
 /// Returns the error `kind` of the lexer or the parser.
-fn unparsed(text: &str, kind: &'static str, reason: &str) -> SearchError {
+fn unparsed(text: &str, kind: Exception, reason: &str) -> SearchError {
     invalid(text, reason).caused_by(SearchError::new(400, kind, ""))
 }
 
@@ -370,7 +368,7 @@ mod tests {
         let error = parse(text).unwrap_err();
         assert_eq!(
             (error.kind, error.reason.as_str()),
-            ("IllegalArgumentException", expected)
+            (Exception::IllegalArgument, expected)
         );
     }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::is_set;
 
 /// A similarity.
@@ -126,10 +127,10 @@ fn float(settings: &Settings<'_>, key: &str, default: f32) -> Result<f32> {
     text.trim().parse().map_err(|_| {
         let reason = format!("Failed to parse float setting [{key}] with value [{text}]");
         let cause = match text.is_empty() {
-            true => SearchError::new(500, "NumberFormatException", "empty String"),
+            true => SearchError::new(500, Exception::NumberFormat, "empty String"),
             false => SearchError::number(text),
         };
-        SearchError::new(500, "SettingsException", reason).caused_by(cause)
+        SearchError::new(500, Exception::Settings, reason).caused_by(cause)
     })
 }
 
@@ -186,9 +187,9 @@ fn unknown_type(name: &str) -> SearchError {
         class.to_lowercase()
     );
     let reason = format!("Failed to load class setting [type] with value [{name}]");
-    SearchError::new(500, "NoClassSettingsException", reason).caused_by(SearchError::new(
+    SearchError::new(500, Exception::NoClassSettings, reason).caused_by(SearchError::new(
         500,
-        "ClassNotFoundException",
+        Exception::ClassNotFound,
         class,
     ))
 }
@@ -286,7 +287,7 @@ impl Similarities {
                     "Failed to get setting group for [index.similarity.] setting prefix and setting \
                      [index.similarity.{key}] because of a missing '.'"
                 );
-                return Err(SearchError::new(500, "SettingsException", reason));
+                return Err(SearchError::new(500, Exception::Settings, reason));
             };
             groups.entry(name).or_default().insert(key, value);
         }

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::{Condition, Written};
 use crate::json;
 use crate::mapping::{Extracted, TimestampSettings, WriteTime, check_ttl, check_type_name};
@@ -79,7 +80,7 @@ fn extracted(
 
 fn unextracted(error: SearchError) -> SearchError {
     let reason = "failed to parse doc to extract routing/timestamp/id";
-    SearchError::new(400, "ElasticsearchParseException", reason).caused_by(error)
+    SearchError::new(400, Exception::ElasticsearchParse, reason).caused_by(error)
 }
 
 /// Prepares a write to an index, which a request names as `name`. Default of `id`: the one that the document contains,
@@ -150,7 +151,7 @@ fn check_type(index: &Index, type_name: &str) -> Result<bool> {
     if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
         let reason = "trying to auto create mapping, but dynamic mapping is disabled";
         let reason = format!("[{}] type[[{type_name}, {reason}]] missing", index.name);
-        return Err(SearchError::new(404, "TypeMissingException", reason));
+        return Err(SearchError::new(404, Exception::TypeMissing, reason));
     }
     Ok(is_mapped)
 }
@@ -194,8 +195,8 @@ impl Prepared<'_> {
         let is_mapped = self.check()?;
         let written = self.write_checked(shared, source, is_mapped);
         written.map_err(|error| match error.kind {
-            "MapperParsingException" if !is_mapped => {
-                SearchError::new(error.status, "WriteFailureException", "").caused_by(error)
+            Exception::MapperParsing if !is_mapped => {
+                SearchError::new(error.status, Exception::WriteFailure, "").caused_by(error)
             }
             _ => error,
         })

@@ -25,6 +25,7 @@ use crate::aggs::{DocSet, Matches, Scope, join};
 use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::Searched;
 use crate::json::{is_scalar, java_text};
 use crate::mapping::truth;
@@ -227,7 +228,7 @@ impl Values {
 /// Returns the error for invalid settings.
 fn refuse(name: &str, reason: &str) -> SearchError {
     let reason = format!("Facet [{name}]: {reason}");
-    SearchError::new(400, "FacetPhaseExecutionException", reason)
+    SearchError::new(400, Exception::FacetPhaseExecution, reason)
 }
 
 /// Calls `visit` with the values of each document, set by set, and those of the second input, if there is one.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{BODY, int};
 use crate::mapping::truth;
 use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH};
@@ -50,7 +51,7 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
         let reason = format!(
             "Illegal precision length of {precision}. Long-based geohashes only support precisions between 1 and 12"
         );
-        SearchError::new(500, "ElasticsearchIllegalArgumentException", reason)
+        SearchError::new(500, Exception::ElasticsearchIllegalArgument, reason)
     };
     let mut cells: BTreeMap<String, Matches> = BTreeMap::new();
     for set in &matches.sets {

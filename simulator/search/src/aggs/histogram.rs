@@ -11,6 +11,7 @@ use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::durations::millis;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::DIVIDED_DOCS;
 use crate::json::{BODY, Token, Tokens, int, is_scalar, long, text_of};
 use crate::mapping::truth;
@@ -89,7 +90,7 @@ impl Rounding {
         let offset = |value: Option<&Value>| -> Result<i64> {
             let text = value.and_then(Value::as_str).unwrap_or("0s");
             if text.is_empty() {
-                let kind = "StringIndexOutOfBoundsException";
+                let kind = Exception::StringIndexOutOfBounds;
                 return Err(SearchError::new(400, kind, "String index out of range: 0"));
             }
             let (sign, length) = match text.strip_prefix('-') {

@@ -8,6 +8,7 @@ use crate::aggs::cardinality::cardinality;
 use crate::aggs::values::{Input, Source, ValueFormatter, formatter, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, refuse};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::{best_of, render};
 use crate::json::{floating, java_number, number_of};
 use crate::mapping::truth;
@@ -157,7 +158,7 @@ pub(crate) fn check_percents(aggregations: &[Aggregation]) -> Result<()> {
         let mut percents = percents.flatten().into_iter().flatten();
         if let Some(wrong) = percents.find(|percent| !(0.0..=100.0).contains(percent)) {
             let reason = format!("q should be in [0,1], got {}", java_number(wrong / 100.0));
-            return Err(SearchError::new(500, "IllegalArgumentException", reason));
+            return Err(SearchError::new(500, Exception::IllegalArgument, reason));
         }
         check_percents(&aggregation.sub_aggregations)?;
     }
@@ -237,7 +238,7 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
         .ok_or_else(|| refuse(format!("Missing definition for aggregation [{}]", aggregation.name)))?;
     if request.from == 0 && request.size == Some(0) && matches.count() > 0 {
         let reason = "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count";
-        return Err(SearchError::new(500, "IllegalArgumentException", reason));
+        return Err(SearchError::new(500, Exception::IllegalArgument, reason));
     }
     let (hits, best) = best_of(scope.searched, request, matches)?;
     let hits = hits

@@ -13,6 +13,7 @@ use crate::aggs::ranges::{check_distances, check_masks};
 use crate::aggs::thresholds::Thresholds;
 use crate::aggs::{Aggregation, geo, heuristic, histogram, refuse, scripted, settings, terms};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::SearchRequest;
 use crate::json::{PART, boolean_token, double, int, java_number, not_numeric, token_of};
 use crate::options::Limits;
@@ -46,7 +47,7 @@ fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Opti
         if !has_source(&aggregation.settings) {
             let (settings, script) = above.ok_or_else(|| {
                 let reason = format!("could not find the appropriate value context to perform aggregation [{name}]");
-                SearchError::new(400, "AggregationExecutionException", reason)
+                SearchError::new(400, Exception::AggregationExecution, reason)
             })?;
             if let Value::Object(own) = &mut aggregation.settings {
                 own.retain(|key, _| !SOURCE.contains(&key.as_str()));
@@ -94,8 +95,8 @@ fn top_hits(settings: &Value, limits: &Limits) -> Result<SearchRequest> {
         settings.extend([("from".to_owned(), json!(0)), ("size".to_owned(), json!(0))]);
     }
     SearchRequest::of_object(&settings, limits).map_err(|error| match error.kind {
-        "NumberFormatException" | "JsonParseException" | "NullPointerException" => {
-            SearchError::new(error.status, "ElasticsearchException", error.reason.clone()).caused_by(error)
+        Exception::NumberFormat | Exception::JsonParse | Exception::NullPointer => {
+            SearchError::new(error.status, Exception::Elasticsearch, error.reason.clone()).caused_by(error)
         }
         _ => error,
     })
@@ -156,7 +157,7 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
             if !sub_aggregations.is_empty() && is_leaf(kind) {
                 return Err(SearchError::new(
                     500,
-                    "AggregationInitializationException",
+                    Exception::AggregationInitialization,
                     format!("Aggregator [{name}] of type [{kind}] cannot accept sub-aggregations"),
                 ));
             }

@@ -9,6 +9,7 @@ use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapp
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{double, java_number};
 use crate::mapping::{FieldType, Kind};
 use crate::query::{DistanceType, GeoPoint, unit_in_metres};
@@ -86,7 +87,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         })
         .collect::<Result<Vec<_>>>()?;
     if bounds.is_empty() && !is_unmapped(scope, field) {
-        let kind = "ArrayIndexOutOfBoundsException";
+        let kind = Exception::ArrayIndexOutOfBounds;
         return Err(SearchError::new(500, kind, "Index 0 out of bounds for length 0"));
     }
     scope.spend(bounds.len())?;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::aggs::{Aggregation, Matches, Scope, refuse, unreduced};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::token_of;
 use crate::script::Script;
 
@@ -69,11 +70,11 @@ pub(super) fn scripted_metric(scope: &Scope<'_>, aggregation: &Aggregation, matc
     };
     let no_program = || {
         let reason = "Cannot use expressions for updates";
-        SearchError::new(500, "UnsupportedOperationException", reason)
+        SearchError::new(500, Exception::UnsupportedOperation, reason)
     };
     // Of the errors, only an illegal argument is the client's.
     let status = |error: SearchError| match error.kind {
-        "ElasticsearchIllegalArgumentException" => error,
+        Exception::ElasticsearchIllegalArgument => error,
         _ => SearchError { status: 500, ..error },
     };
     for stage in ["init_script", "map_script", "combine_script"] {

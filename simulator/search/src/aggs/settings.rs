@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::aggs::refuse;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{self, token_of};
 
 /// Keys by the token of their value.
@@ -307,7 +308,7 @@ fn check_value_type(name: &str, kind: &str, key: &str, value: &Value) -> Result<
     }
     let known = value.as_str().is_none_or(|value| VALUE_TYPES.contains(&value));
     if matches!(key, "value_type" | "valueType") && !is_any && !known {
-        return Err(SearchError::new(400, "NullPointerException", "null"));
+        return Err(SearchError::new(400, Exception::NullPointer, "null"));
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::aggs::thresholds::Thresholds;
 use crate::aggs::values::{Input, ValueFormatter, formatter, input_of, is_unmapped, kinds};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::mapping::Kind;
 use crate::ties::{best, in_hash_order};
 
@@ -52,7 +53,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     if kinds(scope, field).any(Kind::is_floating) {
         return Err(SearchError::new(
             500,
-            "UnsupportedOperationException",
+            Exception::UnsupportedOperation,
             "No support for examining floating point numerics",
         ));
     }

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json;
 
 /// The thresholds of an aggregation.
@@ -53,7 +54,7 @@ impl Thresholds {
         if is_below_zero(["size", "size"]) || is_below_zero(["min_doc_count", "minDocCount"]) {
             return Err(SearchError::new(
                 status,
-                "ElasticsearchException",
+                Exception::Elasticsearch,
                 "parameters [requiredSize] and [minDocCount] must be >=0 in terms aggregation.",
             ));
         }

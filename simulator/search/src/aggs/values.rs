@@ -9,6 +9,7 @@ use crate::aggs::number_format::NumberFormat;
 use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::Searched;
 use crate::index::{Ordinals, SegmentView, Values};
 use crate::json::{floating, java_number};
@@ -222,7 +223,7 @@ impl Source {
 /// Returns the error for a script that is to change a text.
 fn no_number() -> SearchError {
     let reason = "Cannot use expression with text variable";
-    SearchError::new(500, "ExpressionScriptExecutionException", reason)
+    SearchError::new(500, Exception::ExpressionScriptExecution, reason)
 }
 
 /// Kinds of a field in the searched shards that map it.

@@ -10,6 +10,7 @@ use super::filter_settings::filter_of;
 use super::settings::{capitalized, has_settings, is_late, text};
 use super::tokenizer_settings::{char_filter_of, tokenizer_of};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::is_scalar;
 
 /// Token filter types of Elasticsearch 1.5 that are not implemented. An analyzer that uses one is an error.
@@ -65,8 +66,8 @@ fn unknown(reason: String, kind: Option<&str>, suffix: &str) -> SearchError {
         return error;
     };
     let reason = format!("Failed to load class setting [type] with value [{kind}]");
-    let missing = SearchError::new(500, "NoClassSettingsException", reason);
-    let class = SearchError::new(500, "ClassNotFoundException", class_of(kind, suffix));
+    let missing = SearchError::new(500, Exception::NoClassSettings, reason);
+    let class = SearchError::new(500, Exception::ClassNotFound, class_of(kind, suffix));
     error.caused_by(missing.caused_by(class))
 }
 
@@ -88,7 +89,7 @@ fn check_groups(analysis: Option<&Map<String, Value>>) -> Result<()> {
                 "Failed to get setting group for [{group}] setting prefix and setting [{group}{name}] because of a \
                  missing '.'"
             );
-            return Err(SearchError::new(500, "SettingsException", reason));
+            return Err(SearchError::new(500, Exception::Settings, reason));
         }
     }
     Ok(())

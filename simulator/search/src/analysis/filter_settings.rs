@@ -18,6 +18,7 @@ use super::stream_settings::{stems, stream_filter};
 use super::tokenizer_settings::grams_of;
 use super::word_set::WordSet;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Returns the filters of a token filter by its name. A name can stand for no filter or for several.
 pub(super) fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>> {
@@ -29,7 +30,7 @@ pub(super) fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Re
         "cjk_width" if own.is_some() => {
             return Err(SearchError::new(
                 500,
-                "ElasticsearchIllegalStateException",
+                Exception::ElasticsearchIllegalState,
                 "[index.version.created] is not present in the index settings for index with uuid: [null]",
             ));
         }
@@ -172,7 +173,7 @@ pub(super) fn invalid_stemmer(language: &str) -> SearchError {
     let missing = format!("org.tartarus.snowball.ext.{class}Stemmer");
     late(format!("Invalid stemmer class specified: {class}")).caused_by(SearchError::new(
         500,
-        "ClassNotFoundException",
+        Exception::ClassNotFound,
         missing,
     ))
 }

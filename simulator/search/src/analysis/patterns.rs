@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::settings::text;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Java's names of flags.
 const FLAGS: [&str; 7] = [
@@ -50,7 +51,7 @@ pub(super) fn compiled(pattern: &str, flags: &str) -> Result<Arc<Regex>> {
             } else {
                 reason
             };
-            SearchError::new(400, "PatternSyntaxException", reason)
+            SearchError::new(400, Exception::PatternSyntax, reason)
         })
 }
 

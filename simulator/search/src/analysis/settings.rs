@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::words::MAX_WORD_LENGTH;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{is_scalar, java_text};
 
 /// Starts of errors that occur when a component is used, not when an index is created.
@@ -11,18 +12,18 @@ const LATE: [&str; 2] = ["language [", "side=back"];
 
 /// An error that occurs when a component is used.
 pub(super) fn late(reason: impl Into<String>) -> SearchError {
-    SearchError::new(500, "IllegalArgumentException", reason)
+    SearchError::new(500, Exception::IllegalArgument, reason)
 }
 
 /// Returns whether an error occurs only when a component is used.
 pub(super) fn is_late(error: &SearchError) -> bool {
-    let is_argument = error.kind == "IllegalArgumentException" && error.status == 500;
+    let is_argument = error.kind == Exception::IllegalArgument && error.status == 500;
     is_argument || LATE.iter().any(|start| error.reason.starts_with(start))
 }
 
 /// An error without a status of its own.
 pub(super) fn runtime(reason: impl Into<String>) -> SearchError {
-    SearchError::new(500, "RuntimeException", reason)
+    SearchError::new(500, Exception::Runtime, reason)
 }
 
 /// Returns a text with its first letter in upper case.
@@ -49,7 +50,7 @@ pub(super) fn integer(own: Option<&Value>, key: &str, default: i64) -> Result<i6
     parsed.map(i64::from).ok_or_else(|| {
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let reason = format!("Failed to parse int setting [{key}] with value [{shown}]");
-        SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(&shown))
+        SearchError::new(500, Exception::Settings, reason).caused_by(SearchError::number(&shown))
     })
 }
 
@@ -74,7 +75,7 @@ pub(super) fn character(own: Option<&Value>, key: &str, default: char) -> Result
         (Some(only), None) => Ok(only),
         (None, _) => {
             let reason = "String index out of range: 0";
-            Err(SearchError::new(500, "StringIndexOutOfBoundsException", reason))
+            Err(SearchError::new(500, Exception::StringIndexOutOfBounds, reason))
         }
         _ => Err(SearchError::illegal(format!("{key} can only be a one char value"))),
     }
@@ -107,7 +108,7 @@ pub(super) fn words(own: Option<&Value>, key: &str) -> Result<Option<Vec<String>
         let reason = format!(
             "Failed to resolve config path [{path}], tried file path [{path}], path file [config/{path}], and classpath"
         );
-        return Err(SearchError::new(500, "FailedToResolveConfigException", reason));
+        return Err(SearchError::new(500, Exception::FailedToResolveConfig, reason));
     }
     let value = own.and_then(|own| own.get(key)).filter(|value| !value.is_object());
     Ok(value.map(|value| strings(Some(value))))

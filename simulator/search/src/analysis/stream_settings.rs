@@ -17,6 +17,7 @@ use super::stream::{CommonGrams, Decompounder, Shingle, StreamFilter, Synonyms};
 use super::tokenizer_settings::tokenizer_of;
 use super::word_set::WordSet;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Maximum size of a shingle, in tokens.
 const MAX_SHINGLE_SIZE: usize = 16;
@@ -153,9 +154,9 @@ fn hunspell(own: Option<&Value>) -> Result<Option<StreamFilter>> {
     let reason = format!("Could not find hunspell dictionary [{locale}]");
     let thrown = format!("org.elasticsearch.ElasticsearchException: {reason}");
     Err(
-        SearchError::new(500, "UncheckedExecutionException", thrown).caused_by(SearchError::new(
+        SearchError::new(500, Exception::UncheckedExecution, thrown).caused_by(SearchError::new(
             500,
-            "ElasticsearchException",
+            Exception::Elasticsearch,
             reason,
         )),
     )
@@ -218,7 +219,7 @@ fn synonyms(own: Option<&Value>, analysis: Option<&Map<String, Value>>) -> Resul
             synonyms.add(rule, expand, &words).map_err(|problem| {
                 let line = format!("Invalid synonym rule at line {}", at + 1);
                 SearchError::illegal("failed to build synonyms")
-                    .caused_by(SearchError::new(400, "ParseException", line))
+                    .caused_by(SearchError::new(400, Exception::JavaParse, line))
                     .caused_by(SearchError::argument(problem))
             })?;
         }

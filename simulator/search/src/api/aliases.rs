@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::described;
 use crate::cluster::{Alias, Block, Expand, Index, same_as_index};
 use crate::error::{Result, SearchError, problems};
+use crate::exception::Exception;
 use crate::json::{self, Token, Tokens, java_text};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
@@ -82,7 +83,7 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
 /// Returns the error of removals that found none of `aliases`, which it lists as a `HashSet`.
 fn missing<'a>(aliases: impl IntoIterator<Item = &'a str>) -> SearchError {
     let aliases = as_hash_set(aliases).join(", ");
-    SearchError::new(404, "AliasesMissingException", format!("aliases [[{aliases}]] missing"))
+    SearchError::new(404, Exception::AliasesMissing, format!("aliases [[{aliases}]] missing"))
 }
 
 /// `PUT /index/_alias/name`.

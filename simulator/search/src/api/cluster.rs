@@ -8,6 +8,7 @@ use super::human;
 use super::process::Process;
 use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -74,7 +75,7 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     {
         let reason =
             format!("No enum constant org.elasticsearch.action.admin.cluster.health.ClusterHealthStatus.{wanted}");
-        return Err(SearchError::new(500, "IllegalArgumentException", reason));
+        return Err(SearchError::new(500, Exception::IllegalArgument, reason));
     }
     // If one index is missing, the request waits for it.
     let missing = shared.cluster.named(indices.unwrap_or(""), Expand::ALL).is_err();

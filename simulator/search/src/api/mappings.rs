@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::described;
 use crate::cluster::{Block, Expand, Index, refresh};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json;
 use crate::mapping::{FieldType, TypeMapping, metadata_fields, with_defaults};
 use crate::pattern;
@@ -33,7 +34,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
     match (response.is_empty(), indices.is_empty(), wanted.is_empty()) {
         (true, true, false) => Err(SearchError::new(
             404,
-            "TypeMissingException",
+            Exception::TypeMissing,
             format!("[_all] type[[{}]] missing", first(wanted)),
         )),
         _ => Ok(Answer::ok(response.into())),
@@ -69,10 +70,10 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
     }
     if type_name.starts_with('_') && type_name != "_default_" {
         let reason = "Document mapping type name can't start with '_'";
-        return Err(SearchError::new(400, "InvalidTypeNameException", reason));
+        return Err(SearchError::new(400, Exception::InvalidTypeName, reason));
     }
     if named.is_empty() {
-        return Err(SearchError::new(500, "NoSuchElementException", "null"));
+        return Err(SearchError::new(500, Exception::NoSuchElement, "null"));
     }
     let body = Value::Object(body);
     for index in &named {
@@ -109,7 +110,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
     if !found {
         return Err(SearchError::new(
             404,
-            "TypeMissingException",
+            Exception::TypeMissing,
             format!(
                 "[_all] type[[{}]] missing: No index has the type.",
                 types.replace(',', ", ")

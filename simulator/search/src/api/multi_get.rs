@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::documents::{check_version, document_json, find, placement, read_version};
 use super::search::check_preference;
 use crate::error::{Result, SearchError, problems};
+use crate::exception::Exception;
 use crate::find::{SourceFilter, names};
 use crate::index::VersionType;
 use crate::json::{self, Tokens, is_scalar, java_text};
@@ -29,8 +30,8 @@ fn item_version(item: &Value) -> Result<Option<u64>> {
 pub(super) fn failed_item(mut item: Value, error: SearchError) -> Result<Value> {
     // Failures before a shard is asked have no name.
     item["error"] = match error.kind {
-        "IndexClosedException" => return Err(error),
-        "IndexMissingException" | "RoutingMissingException" => error.reason,
+        Exception::IndexClosed => return Err(error),
+        Exception::IndexMissing | Exception::RoutingMissing => error.reason,
         _ => error.to_string(),
     }
     .into();

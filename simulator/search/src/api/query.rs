@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::search::{check_preference, types_of};
 use crate::cluster::{Block, Expand, check_open, id_of};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::{
     Failure, QuerySource, SearchRequest, SourceFilter, alias_filter, names, prepare_query, search as find, shards_json,
 };
@@ -47,7 +48,7 @@ pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     let Failure { index, shard, error } = failure;
     let own = SearchError::new(
         error.status,
-        "BroadcastShardOperationFailedException",
+        Exception::BroadcastShardOperationFailed,
         format!("[{index}][{shard}] "),
     );
     json!({"index": index, "shard": shard, "reason": own.caused_by(error.clone()).to_string()})
@@ -56,7 +57,7 @@ pub(super) fn broadcast_failure(failure: &Failure) -> Value {
 /// Returns the error of an invalid query. An error that is not a parse error becomes the cause of one.
 pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
     match error.kind {
-        "QueryParsingException" => error,
+        Exception::QueryParsing => error,
         _ => SearchError::query(format!("[{index}] Failed to parse")).caused_by(error),
     }
 }

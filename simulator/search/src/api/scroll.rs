@@ -6,6 +6,7 @@ use super::search::{answer, check_preference, insert_first, run, scroll_id, type
 use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::{Lost, Outcome, SearchRequest, SearchType, names};
 use crate::json::{self, java_text};
 use crate::rest::{Answer, RestRequest};
@@ -19,7 +20,7 @@ fn number_of(id: &str) -> Result<(u64, &'static str)> {
     if let Some((at, byte)) = id.bytes().enumerate().find(|(_, byte)| is_invalid(*byte)) {
         let cause = format!("Bad Base64 input character decimal {byte} in array position {at}");
         return Err(
-            SearchError::illegal("Failed to decode scrollId").caused_by(SearchError::new(400, "IOException", cause)),
+            SearchError::illegal("Failed to decode scrollId").caused_by(SearchError::new(400, Exception::Io, cause)),
         );
     }
     if (1..4).contains(&id.len()) {
@@ -56,7 +57,7 @@ fn requested_id(request: &RestRequest, in_path: Option<&str>) -> String {
 /// Returns the error for an unknown or expired search.
 fn missing(number: u64) -> SearchError {
     let reason = format!("No search context found for id [{number}]");
-    SearchError::new(404, "SearchContextMissingException", reason)
+    SearchError::new(404, Exception::SearchContextMissing, reason)
 }
 
 /// Subtracts deleted or closed shards from the counts of a page, and adds their failures.
@@ -84,7 +85,7 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
             "Failed to execute phase [{phase}], all shards failed; shardFailures {{{}}}",
             missing(number)
         );
-        SearchError::new(404, "SearchPhaseExecutionException", reason)
+        SearchError::new(404, Exception::SearchPhaseExecution, reason)
     })?;
     let mut search = scroll.request.clone();
     search.budget = request.budget.clone();

@@ -9,6 +9,7 @@ use crate::aggs::unreduced;
 use crate::cluster::Expand;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::{
     Candidate, Failure, Lost, Outcome, SearchRequest, SearchType, all_failed, render, search as find, shards_json,
 };
@@ -156,7 +157,7 @@ pub(super) fn check_search(shared: &Shared, request: &RestRequest, indices: &str
         true => Ok(()),
         false => {
             let reason = format!("search failed with failed shards: [{}]", failures.join(", "));
-            Err(SearchError::new(500, "ElasticsearchException", reason))
+            Err(SearchError::new(500, Exception::Elasticsearch, reason))
         }
     }
 }
@@ -223,7 +224,7 @@ pub(super) fn execute(
     }
     if wanted.search_type == SearchType::Count {
         // A count has no page to go on from.
-        let cause = SearchError::new(503, "ElasticsearchIllegalStateException", "");
+        let cause = SearchError::new(503, Exception::ElasticsearchIllegalState, "");
         let error = unreduced(cause);
         return Err(wanted.search_type.reduce(outcome.shards, error));
     }

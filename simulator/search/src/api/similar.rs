@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::documents::{contents, find};
 use super::search::execute;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::{SearchRequest, SearchType};
 use crate::index::Stored;
 use crate::json::java_text;
@@ -41,12 +42,12 @@ pub(crate) fn more_like_this(
     let (own, found) = find(shared, index, (type_name, id), request.param("routing"), (true, false))?;
     let Some((_, stored)) = found else {
         let reason = format!("[_na][_na] [{type_name}][{id}]: document missing");
-        return Err(SearchError::new(404, "DocumentMissingException", reason));
+        return Err(SearchError::new(404, Exception::DocumentMissing, reason));
     };
     let mapping = own.mapping();
     if mapping.type_mapping(type_name).is_none() {
         let reason = format!("No DocumentMapper found for type [{type_name}]");
-        return Err(SearchError::new(500, "ElasticsearchException", reason));
+        return Err(SearchError::new(500, Exception::Elasticsearch, reason));
     }
     let named = list(request, "mlt_fields").unwrap_or_default();
     let texts = match named.is_empty() {
@@ -58,7 +59,7 @@ pub(crate) fn more_like_this(
     };
     if texts.is_empty() {
         let reason = "No fields found to fetch the 'likeText' from";
-        return Err(SearchError::new(500, "ElasticsearchException", reason));
+        return Err(SearchError::new(500, Exception::Elasticsearch, reason));
     }
     let similar = texts.into_iter().map(|(field, text)| {
         let mut query = json!({"fields": [field], "like_text": text});

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::cluster::Block;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -22,7 +23,7 @@ fn without_block(request: &RestRequest, path: &[&str]) -> Result<Option<Answer>>
         let name = names.split(',').next().unwrap_or_default();
         Err(SearchError::new(
             404,
-            "RepositoryMissingException",
+            Exception::RepositoryMissing,
             format!("[{name}] missing"),
         ))
     };
@@ -42,7 +43,7 @@ fn without_block(request: &RestRequest, path: &[&str]) -> Result<Option<Answer>>
             }
             let reason = format!("[{name}] failed to create repository");
             let cause = SearchError::illegal("snapshots are not supported");
-            Err(SearchError::new(500, "RepositoryException", reason).caused_by(cause))
+            Err(SearchError::new(500, Exception::Repository, reason).caused_by(cause))
         }
         _ => Ok(None),
     }

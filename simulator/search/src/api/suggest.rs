@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::search::{check_preference, insert_first};
 use crate::cluster::{Block, Index, check_open};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::{Failure, shards_json};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -59,7 +60,7 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
 
 /// Returns a failure for every shard of an index.
 fn failures_of_shards(index: &Index, error: &SearchError) -> Vec<Failure> {
-    let outer = SearchError::new(error.status, "ElasticsearchException", "failed to execute suggest");
+    let outer = SearchError::new(error.status, Exception::Elasticsearch, "failed to execute suggest");
     let error = outer.caused_by(error.clone());
     let failure = |shard| Failure {
         index: index.name.clone(),

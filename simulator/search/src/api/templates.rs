@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::cluster::{Block, Template};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json;
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
@@ -31,7 +32,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
     if request.flag("create") && templates.contains_key(name) {
         return Err(SearchError::new(
             400,
-            "IndexTemplateAlreadyExistsException",
+            Exception::IndexTemplateAlreadyExists,
             format!("index_template [{name}] already exists"),
         ));
     }
@@ -70,7 +71,7 @@ fn check(name: &str, pattern: &str) -> Result<()> {
         None => Ok(()),
         Some(cause) => Err(SearchError::new(
             400,
-            "InvalidIndexTemplateException",
+            Exception::InvalidIndexTemplate,
             format!("index_template [{name}] invalid, cause [{cause}]"),
         )),
     }
@@ -113,7 +114,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, wanted: &str) -> Re
     if !found && wanted != "*" {
         return Err(SearchError::new(
             404,
-            "IndexTemplateMissingException",
+            Exception::IndexTemplateMissing,
             format!("index_template [{wanted}] missing"),
         ));
     }

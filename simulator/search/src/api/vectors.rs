@@ -16,6 +16,7 @@ use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError, problems};
+use crate::exception::Exception;
 use crate::find::{extract, names};
 use crate::index::{View, field_prefix};
 use crate::json;
@@ -143,7 +144,7 @@ fn check_analyzer((field, analyzer): (&String, &Value)) -> Result<()> {
                 "The analyzer at {field} should be of type String, but got a class {}!",
                 json::java_class(other)
             );
-            Err(SearchError::new(500, "ElasticsearchException", reason))
+            Err(SearchError::new(500, Exception::Elasticsearch, reason))
         }
     }
 }
@@ -338,7 +339,7 @@ fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Resul
 
 /// Parses a document that is not in the index. Its new fields are mapped.
 fn parse_given(shared: &Shared, index: &Index, type_name: &str, given: &Value) -> Result<()> {
-    let failed = || SearchError::new(500, "ElasticsearchException", "failed to execute term vector request");
+    let failed = || SearchError::new(500, Exception::Elasticsearch, "failed to execute term vector request");
     let Value::Object(members) = given else {
         return Err(failed().caused_by(SearchError::mapping("failed to parse")));
     };

@@ -6,6 +6,7 @@ use super::described;
 use super::search::{check_search, types_of};
 use crate::cluster::{Block, Expand};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -80,7 +81,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, want
     if !found {
         return Err(SearchError::new(
             404,
-            "IndexWarmerMissingException",
+            Exception::IndexWarmerMissing,
             format!("index_warmer [[{}]] missing", wanted.replace(',', ", ")),
         ));
     }

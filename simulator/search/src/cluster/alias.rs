@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::text_of;
 use crate::ties::object_in_hash_order;
 
@@ -17,7 +18,7 @@ pub(crate) struct Alias {
 /// Returns the error for an alias with the name of an index.
 pub(crate) fn same_as_index(index: &str, alias: &str) -> SearchError {
     let reason = format!("[{index}] Invalid alias name [{alias}], an index exists with the same name as the alias");
-    SearchError::new(400, "InvalidAliasNameException", reason)
+    SearchError::new(400, Exception::InvalidAliasName, reason)
 }
 
 /// Returns whether a value is a filter, and not an empty one.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Operations that a setting can block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ pub(super) fn check(blocks: impl IntoIterator<Item = &'static BlockSetting>, ope
         .collect();
     Err(SearchError::new(
         403,
-        "ClusterBlockException",
+        Exception::ClusterBlock,
         format!("blocked by: {reasons}"),
     ))
 }

@@ -16,6 +16,7 @@ use super::schedule::Schedule;
 use crate::cluster::{Cluster, Settings};
 use crate::durable::IndexFolder;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::{Condition, Encoded, ParsedDocument, Shard, VersionType, View, Written, read, version_conflict};
 use crate::mapping::{Mapping, WriteTime};
 use crate::options::Options;
@@ -189,7 +190,7 @@ impl Index {
     /// Adds index and shard to the reason of a version conflict.
     fn located(&self, shard: u32, error: SearchError) -> SearchError {
         match error.kind {
-            "DocumentAlreadyExistsException" | "VersionConflictEngineException" => SearchError {
+            Exception::DocumentAlreadyExists | Exception::VersionConflictEngine => SearchError {
                 reason: format!("[{}][{shard}] {}", self.name, error.reason),
                 ..error
             },
@@ -247,7 +248,7 @@ impl Index {
                     written = deleted;
                     shard.counters.deleted(type_name, began);
                 }
-                Err(error) if error.kind != "VersionConflictEngineException" => return Err(error),
+                Err(error) if error.kind != Exception::VersionConflictEngine => return Err(error),
                 _ => {}
             }
             self.sync_each([shard])?;

@@ -30,6 +30,7 @@ use serde_json::{Map, Value, json};
 use self::blocks::{BlockSetting, CLOSED, READ_ONLY};
 use crate::durable::DataDirectory;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json;
 use crate::options::Options;
 use crate::query::{Documents, NamedDocument};
@@ -210,11 +211,11 @@ impl Cluster {
             return Ok(index);
         }
         match self.single(name) {
-            Err(error) if error.kind == "IndexMissingException" => {}
+            Err(error) if error.kind == Exception::IndexMissing => {}
             found => return found,
         }
         match self.create_with_types(name, types) {
-            Err(error) if error.kind == "IndexAlreadyExistsException" => {
+            Err(error) if error.kind == Exception::IndexAlreadyExists => {
                 self.index(name).ok_or_else(|| SearchError::index_missing(name))
             }
             created => created,
@@ -237,7 +238,7 @@ impl Cluster {
         if self.index(name).is_some() {
             return Err(SearchError::new(
                 400,
-                "IndexAlreadyExistsException",
+                Exception::IndexAlreadyExists,
                 format!("[{name}] already exists"),
             ));
         }
@@ -249,7 +250,7 @@ impl Cluster {
         {
             return Err(SearchError::new(
                 400,
-                "InvalidIndexNameException",
+                Exception::InvalidIndexName,
                 format!("[{name}] Invalid index name [{name}], already exists as alias"),
             ));
         }
@@ -350,7 +351,7 @@ impl Cluster {
         if indices.contains_key(name) {
             return Err(SearchError::new(
                 400,
-                "IndexAlreadyExistsException",
+                Exception::IndexAlreadyExists,
                 format!("[{name}] already exists"),
             ));
         }

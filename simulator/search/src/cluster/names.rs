@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Block, Cluster, Index};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::pattern;
 use crate::ties::in_hash_order;
 
@@ -291,14 +292,14 @@ pub(crate) fn check_wildcards(given: &str) -> Result<()> {
 
 /// Returns the error for a closed index.
 pub(super) fn closed(index: &Index) -> SearchError {
-    SearchError::new(403, "IndexClosedException", format!("[{}] closed", index.name))
+    SearchError::new(403, Exception::IndexClosed, format!("[{}] closed", index.name))
 }
 
 /// Fails if an index is closed, as an operation on shards does.
 pub(crate) fn check_open<'a>(named: impl IntoIterator<Item = &'a Arc<Index>>) -> Result<()> {
     if named.into_iter().any(|index| index.is_closed()) {
         let reason = "blocked by: [FORBIDDEN/4/index closed];";
-        return Err(SearchError::new(403, "ClusterBlockException", reason));
+        return Err(SearchError::new(403, Exception::ClusterBlock, reason));
     }
     Ok(())
 }
@@ -311,7 +312,7 @@ pub(super) fn check(name: &str) -> Result<()> {
     let refuse = |reason: &str| {
         Err(SearchError::new(
             400,
-            "InvalidIndexNameException",
+            Exception::InvalidIndexName,
             format!("[{name}] Invalid index name [{name}], {reason}"),
         ))
     };

@@ -10,6 +10,7 @@ use super::rule::{Rule, rule_of};
 use crate::analysis::check_analysis;
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{self, is_set};
 use crate::mapping::Configuration;
 use crate::sizes::byte_size;
@@ -229,12 +230,12 @@ impl Settings {
     pub(super) fn check(&self, index: &str) -> Result<()> {
         let failed = |cause: SearchError| {
             let reason = format!("[{index}] failed to create index");
-            SearchError::new(cause.status, "IndexCreationException", reason).caused_by(cause)
+            SearchError::new(cause.status, Exception::IndexCreation, reason).caused_by(cause)
         };
         for key in ["index.number_of_shards", "index.number_of_replicas"] {
             if let Some(text) = self.get(key).filter(|text| text.parse::<i32>().is_err()) {
                 let reason = format!("Failed to parse int setting [{key}] with value [{text}]");
-                return Err(SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(text)));
+                return Err(SearchError::new(500, Exception::Settings, reason).caused_by(SearchError::number(text)));
             }
         }
         check_analysis(self.analysis()).map_err(failed)?;

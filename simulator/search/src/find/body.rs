@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::aggs;
 use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::element;
 use crate::find::query_source::QuerySource;
 use crate::find::request::{Element, SearchRequest, Source, hit_count};
@@ -78,7 +79,7 @@ impl SearchRequest {
     pub(super) fn add_fields(&mut self, names: Vec<String>) -> Result<()> {
         match &mut self.fields {
             Some(fields) if fields.is_empty() && !names.is_empty() => {
-                Err(SearchError::new(500, "UnsupportedOperationException", ""))
+                Err(SearchError::new(500, Exception::UnsupportedOperation, ""))
             }
             Some(fields) if !names.is_empty() => {
                 fields.extend(names);
@@ -122,7 +123,7 @@ impl SearchRequest {
                 self.fielddata_fields = element::listed(tokens).ok_or_else(|| {
                     let token = tokens.kind();
                     let reason = format!("Expected either a VALUE_STRING or an START_ARRAY but got {token}");
-                    SearchError::new(400, "ElasticsearchIllegalStateException", reason)
+                    SearchError::new(400, Exception::ElasticsearchIllegalState, reason)
                 })?;
                 return Ok(None);
             }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::aggs::{self, facets};
 use crate::cluster::{Block, Cluster, Expand, check_open};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::Searched;
 use crate::find::collection::{Collection, collect_all};
 use crate::find::failure::{Failure, query_failure};
@@ -114,7 +115,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         let prepared = prepare(cluster, request, &target, statistics.as_ref()).and_then(|searched| match scan_alone {
             true => {
                 let reason = "Scroll must be provided when scanning...";
-                Err(SearchError::new(500, "ElasticsearchException", reason))
+                Err(SearchError::new(500, Exception::Elasticsearch, reason))
             }
             false => Ok(searched),
         });
@@ -171,7 +172,7 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     if outcome.hits.len() > cluster.options.limits.window {
         return Err(SearchError::new(
             400,
-            "QueryPhaseExecutionException",
+            Exception::QueryPhaseExecution,
             format!(
                 "Result window is too large, at most [{}] hits can be returned",
                 cluster.options.limits.window
@@ -196,7 +197,9 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
             (outcome.aggregations, outcome.facets) = aggregated;
         }
         Err(error) if request.budget.is_exceeded() => return Err(error),
-        Err(error) if error.kind == aggs::REDUCE => return Err(request.search_type.reduce(outcome.shards, error)),
+        Err(error) if error.kind == Exception::ReduceSearchPhase => {
+            return Err(request.search_type.reduce(outcome.shards, error));
+        }
         // An error during the collection of documents is a failure of its shard.
         Err(error) => without_failed(cluster, request, outcome, &collection.matches, &error)?,
     }
@@ -226,7 +229,7 @@ fn without_failed(
         let own = matches.alone(at);
         match aggregations_and_facets(cluster, request, (std::slice::from_ref(&searched), &own)) {
             Err(error) if request.budget.is_exceeded() => return Err(error),
-            Err(error) if error.kind != aggs::REDUCE => rest.failures.push(failure(&error, &searched)),
+            Err(error) if error.kind != Exception::ReduceSearchPhase => rest.failures.push(failure(&error, &searched)),
             _ => rest.searched.push(searched),
         }
     }
@@ -287,13 +290,13 @@ fn pages_of_shards(hits: &[Candidate], from: usize, size: usize, shards: usize) 
 /// Adds the shard to the error of an aggregation, if it is a parse error or concerns a document.
 fn with_shard(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     match (error.kind, error.status) {
-        ("SearchParseException", _) => {}
+        (Exception::SearchParse, _) => {}
         (
-            "ElasticsearchIllegalArgumentException"
-            | "IllegalArgumentException"
-            | "IllegalStateException"
-            | "NullPointerException"
-            | "ExpressionScriptExecutionException",
+            Exception::ElasticsearchIllegalArgument
+            | Exception::IllegalArgument
+            | Exception::IllegalState
+            | Exception::NullPointer
+            | Exception::ExpressionScriptExecution,
             500,
         ) => {
             return query_failure(error.clone(), request, searched);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::error::SearchError;
+use crate::exception::Exception;
 use crate::find::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::sort::shown;
@@ -26,24 +27,21 @@ pub(crate) fn shards_json(total: u32, failures: &[Failure], show: impl Fn(&Failu
     shown
 }
 
-/// Kind of the failure of the phase in which statistics are collected.
-const DFS_FAILURE: &str = "DfsPhaseExecutionException";
-
 /// Wraps an error in the failure of the query phase on a shard.
 pub(super) fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     let message = "Query Failed [Failed to execute main query]";
-    phase_failure(("QueryPhaseExecutionException", message), error, request, searched)
+    phase_failure((Exception::QueryPhaseExecution, message), error, request, searched)
 }
 
 /// Wraps an error in the failure of the phase on a shard in which statistics are collected.
 pub(super) fn dfs_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
     let message = "Dfs Failed [Exception during dfs phase]";
-    phase_failure((DFS_FAILURE, message), error, request, searched)
+    phase_failure((Exception::DfsPhaseExecution, message), error, request, searched)
 }
 
 /// Wraps an error in the failure of a phase, with its kind and its message.
 fn phase_failure(
-    (kind, message): (&'static str, &str),
+    (kind, message): (Exception, &str),
     error: SearchError,
     request: &SearchRequest,
     searched: &Searched,
@@ -72,7 +70,12 @@ pub(crate) fn all_failed(
     }
     let status = failures.iter().map(|failure| failure.error.status).max().unwrap_or(503);
     // The query phase comes after the one in which a search is parsed and statistics are collected.
-    let is_of_query = |failure: &Failure| !matches!(failure.error.kind, "SearchParseException" | DFS_FAILURE);
+    let is_of_query = |failure: &Failure| {
+        !matches!(
+            failure.error.kind,
+            Exception::SearchParse | Exception::DfsPhaseExecution
+        )
+    };
     let phase = match phase {
         "dfs" if failures.iter().all(is_of_query) => "query",
         phase => phase,
@@ -86,7 +89,7 @@ pub(crate) fn all_failed(
         .collect();
     Some(SearchError::new(
         status,
-        "SearchPhaseExecutionException",
+        Exception::SearchPhaseExecution,
         format!("Failed to execute phase [{phase}], all shards failed; shardFailures {reasons}"),
     ))
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::rescore::explain_rescored;
@@ -307,7 +308,7 @@ fn nested_path(identity: &str) -> Result<String> {
 
 /// Adds the shard to a failure of the fetch phase.
 fn fetch_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
-    if error.kind != "FetchPhaseExecutionException" {
+    if error.kind != Exception::FetchPhaseExecution {
         return error;
     }
     SearchError {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::aggs;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::Searched;
 use crate::find::inner_hits::{Outer, prepare_inner};
 use crate::find::query_source::QuerySource;
@@ -48,7 +49,7 @@ fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, O
             let (query, left) = context.parse_query_element(body)?;
             return Ok((query.unwrap_or_else(|| QueryKind::Nothing.into()), left));
         }
-        QuerySource::Invalid(error) if error.kind == "QueryParsingException" => {
+        QuerySource::Invalid(error) if error.kind == Exception::QueryParsing => {
             return Err(SearchError {
                 reason: format!("[{}] {}", context.index, error.reason),
                 ..error.clone()
@@ -140,7 +141,7 @@ impl ParseProgress<'_> {
     }
 
     fn failure(&self, source: &str, error: SearchError) -> SearchError {
-        let inner = if error.kind == "SearchParseException" {
+        let inner = if error.kind == Exception::SearchParse {
             SearchError {
                 reason: self.reason(&error.reason),
                 ..error
@@ -314,7 +315,7 @@ pub(crate) fn prepare(
     // They are parsed with the query.
     progress.query = None;
     let inner = prepare_inner(&outer, inner_hits.take()).map_err(|error| match request.sources.last() {
-        Some(source) if error.kind == "QueryParsingException" => progress.failure(&source.text, error),
+        Some(source) if error.kind == Exception::QueryParsing => progress.failure(&source.text, error),
         _ => error,
     })?;
     let sort_filters = request

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::Searched;
 use crate::find::failure::dfs_failure;
 use crate::find::request::SearchRequest;
@@ -42,9 +43,9 @@ fn check_rescorer(settings: &Value) -> Result<()> {
         _ if query.is_none() => Err(SearchError::null_pointer()),
         0 => {
             let reason = "Index 0 out of bounds for length 0";
-            Err(SearchError::new(500, "ArrayIndexOutOfBoundsException", reason))
+            Err(SearchError::new(500, Exception::ArrayIndexOutOfBounds, reason))
         }
-        window if window < 0 => Err(SearchError::new(500, "NegativeArraySizeException", window.to_string())),
+        window if window < 0 => Err(SearchError::new(500, Exception::NegativeArraySize, window.to_string())),
         _ => Ok(()),
     }
 }

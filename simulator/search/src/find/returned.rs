@@ -8,6 +8,7 @@ use base64::Engine;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::source::extract;
 use crate::index::{boosted_value, encoded_date, encoded_number};
 use crate::json::{self, BASE64, BASE64_UNIT, java_number, java_text, literal, whole};
@@ -166,7 +167,7 @@ fn recoded(text: &str) -> Result<String> {
             }
             _ => {
                 let reason = format!("Bad Base64 input character decimal {byte} in array position {at}");
-                let cause = SearchError::new(500, "IOException", reason);
+                let cause = SearchError::new(500, Exception::Io, reason);
                 return Err(SearchError::parse("failed to convert bytes").caused_by(cause));
             }
         }

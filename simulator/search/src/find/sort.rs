@@ -420,6 +420,7 @@ pub(crate) fn check_sort(specs: &[SortSpec], context: &Context<'_>) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exception::Exception;
 
     fn parse_sort(sort: &Value) -> Result<Vec<SortSpec>> {
         let mut specs = Vec::new();
@@ -445,7 +446,7 @@ mod tests {
     fn a_list_is_read_as_the_settings_of_a_field() {
         assert_eq!(
             parse_sort(&json!([{"n": [1]}])).unwrap_err().kind,
-            "NullPointerException"
+            Exception::NullPointer
         );
         let ordered = parse_sort(&json!([{"n": {"order": ["desc"], "missing": null}}])).unwrap();
         assert!(ordered[0].descending && ordered[0].missing == Missing::Last);

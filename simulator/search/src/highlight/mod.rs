@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::extract;
 use crate::highlight::clause::clauses;
 use crate::highlight::settings::Settings;
@@ -169,7 +170,7 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
 fn failed(name: &str, error: SearchError) -> SearchError {
     SearchError::new(
         500,
-        "FetchPhaseExecutionException",
+        Exception::FetchPhaseExecution,
         format!("Failed to highlight field [{name}]"),
     )
     .caused_by(error)
@@ -255,7 +256,7 @@ fn of_field(
             settings.check_tags()?;
             let Ok(limit) = usize::try_from(settings.fragments) else {
                 let text = settings.fragments.saturating_add(1).min(-1).to_string();
-                return Err(SearchError::new(500, "NegativeArraySizeException", text));
+                return Err(SearchError::new(500, Exception::NegativeArraySize, text));
             };
             let clauses = clauses_of(&field.name)?;
             let mut fragments = Vec::new();

@@ -3,6 +3,7 @@
 //! Source: Lucene 4.10's `PostingsHighlighter` and `PassageScorer`, and Elasticsearch 1.5's use of them.
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::highlight::clause::Clause;
 use crate::highlight::sentences::{SEPARATOR, sentences};
 use crate::highlight::settings::Settings;
@@ -33,7 +34,7 @@ pub(super) fn passages(
     settings: &Settings,
 ) -> Result<Vec<String>> {
     if settings.fragments < 0 {
-        return Err(SearchError::new(500, "IllegalArgumentException", "null"));
+        return Err(SearchError::new(500, Exception::IllegalArgument, "null"));
     }
     settings.check_tags()?;
     let mut passages = Vec::new();

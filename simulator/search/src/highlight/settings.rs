@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{self, Token, Tokens};
 use crate::mapping::flag;
 
@@ -238,7 +239,7 @@ impl Settings {
     pub(super) fn check_tags(&self) -> Result<()> {
         if self.lacks_tags() {
             let reason = "Index 0 out of bounds for length 0";
-            return Err(SearchError::new(500, "ArrayIndexOutOfBoundsException", reason));
+            return Err(SearchError::new(500, Exception::ArrayIndexOutOfBounds, reason));
         }
         Ok(())
     }

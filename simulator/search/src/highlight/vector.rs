@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::highlight::clause::{Clause, ClauseKind, PhraseTerm};
 use crate::highlight::settings::Settings;
 use crate::highlight::token::{Token, Units, tokens_of_values};
@@ -352,7 +353,7 @@ pub(super) fn fragments(
     fragments.truncate(limit);
     let has_matches = fragments.iter().any(|fragment| !fragment.matches.is_empty());
     if has_matches && settings.lacks_tags() {
-        return Err(SearchError::new(500, "ArithmeticException", "/ by zero"));
+        return Err(SearchError::new(500, Exception::Arithmetic, "/ by zero"));
     }
     let mut text = Text {
         units: &Units::of(&buffer),

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::document::DocumentParser;
 use crate::index::encoded::MAX_TERM_BYTES;
 use crate::json::java_text;
@@ -98,7 +99,7 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
     };
     let payloads = field.field_type.setting("payloads").is_some_and(truth);
     if own.contains_key("payload") && !payloads {
-        return Err(SearchError::new(400, "MapperException", "Payloads disabled in mapping"));
+        return Err(SearchError::new(400, Exception::Mapper, "Payloads disabled in mapping"));
     }
     let payload = own.get("payload").map(Value::to_string).unwrap_or_default();
     let output = own.get("output").and_then(Value::as_str);

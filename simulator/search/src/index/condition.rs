@@ -1,6 +1,7 @@
 //! Preconditions of writes, and the results of these.
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Meaning of the version of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,5 +100,5 @@ pub(crate) struct Written {
 /// Returns the error for a document, named `type][id`, of another version than the given one.
 pub(crate) fn version_conflict(document: &str, current: &str, given: u64) -> SearchError {
     let reason = format!("[{document}]: version conflict, current [{current}], provided [{given}]");
-    SearchError::new(409, "VersionConflictEngineException", reason)
+    SearchError::new(409, Exception::VersionConflictEngine, reason)
 }

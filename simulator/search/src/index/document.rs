@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::blocks::NESTED;
 use crate::index::document_builder::DocumentBuilder;
 use crate::index::encoded::Encoded;
@@ -50,7 +51,7 @@ pub(crate) fn read<'a>(
 ) -> Result<ParsedDocument> {
     let type_mapping = mapping
         .type_mapping(type_name)
-        .ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
+        .ok_or_else(|| SearchError::new(404, Exception::TypeMissing, format!("type[[{type_name}]] missing")))?;
     let own_analyzer = mapping.document_analyzer(type_mapping, document)?;
     let default_analyzer = own_analyzer.as_ref().or(mapping.type_analyzer(type_name));
     let mut parser = DocumentParser {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::document::DocumentParser;
 use crate::index::document_builder::{DocumentBuilder, FieldState};
 use crate::index::encoded::MAX_TERM_BYTES;
@@ -118,7 +119,7 @@ impl<'a> DocumentParser<'a> {
         match taken {
             Ok(()) => {}
             // `ignore_malformed` does not cover errors of the JSON parser.
-            Err(error) if field.field_type.ignore_malformed && error.kind != "JsonParseException" => return Ok(()),
+            Err(error) if field.field_type.ignore_malformed && error.kind != Exception::JsonParse => return Ok(()),
             Err(error) => return Err(unparsed(name, error)),
         }
         if in_all && !shared {

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::document::DocumentParser;
 use crate::index::numbers::check_value;
 use crate::json::{BODY, boolean_token, double, java_text, not_numeric, oversized, token_of, unreadable};
@@ -78,7 +79,7 @@ pub(super) fn unmappable_integer() -> SearchError {
 /// Returns the error for a new field in an object that allows none.
 pub(super) fn strict(name: &str, object: &str) -> SearchError {
     let reason = format!("mapping set to strict, dynamic introduction of [{name}] within [{object}] is not allowed");
-    SearchError::new(400, "StrictDynamicMappingException", reason)
+    SearchError::new(400, Exception::StrictDynamicMapping, reason)
 }
 
 /// Returns the error for a plain value among the objects at a path.

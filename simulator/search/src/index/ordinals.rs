@@ -9,6 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use super::encoded::field_prefix;
 use super::segment::Segment;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::mapping::{FieldOrdinal, TermFilter, UID};
 
 /// Maximum number of ordinals of one field in a segment.
@@ -80,7 +81,7 @@ impl Ordinals {
             if pairs.len() > MAX_ORDINALS {
                 return Err(SearchError::new(
                     500,
-                    "CircuitBreakingException",
+                    Exception::CircuitBreaking,
                     format!("Data too large, data for field would be larger than limit of [{MAX_ORDINALS}] terms"),
                 ));
             }

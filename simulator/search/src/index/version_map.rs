@@ -14,6 +14,7 @@ use super::segment::Segment;
 use super::stored::Stored;
 use crate::durable::{Commit, CommittedDocument, CommittedSegment};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// The segment number of a deleted document, whose version is kept.
 const TOMBSTONE: u32 = u32::MAX;
@@ -183,7 +184,7 @@ impl VersionMap {
         }
         if condition.create && live.is_some() {
             let reason = format!("[{}]: document already exists", name());
-            return Err(SearchError::new(409, "DocumentAlreadyExistsException", reason));
+            return Err(SearchError::new(409, Exception::DocumentAlreadyExists, reason));
         }
         if !is_internal {
             return Ok((given, live));

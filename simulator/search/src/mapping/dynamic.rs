@@ -8,6 +8,7 @@ use super::tree::{FieldNode, Node, ObjectNode};
 use super::type_mapping::TypeMapping;
 use crate::dates::{DateFormat, detect};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{java_class, java_text};
 use crate::pattern;
 
@@ -143,7 +144,7 @@ impl DynamicTemplate {
     pub(super) fn parse_all(given: &Value) -> Result<Vec<DynamicTemplate>> {
         let cast = |value: &Value, class: &str| {
             let reason = format!("{} cannot be cast to {class}", java_class(value));
-            SearchError::new(500, "ClassCastException", reason)
+            SearchError::new(500, Exception::ClassCast, reason)
         };
         let named = |item: &Value| {
             let item = item.as_object().ok_or_else(|| cast(item, "java.util.Map"))?;

@@ -7,6 +7,7 @@ use super::flags::{is_on, is_stored};
 use super::sortable::{sortable, unsortable};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{self, java_text, number_of};
 use crate::sizes::{byte_size, size};
 
@@ -439,7 +440,7 @@ pub(crate) fn out_of_range(text: &str) -> SearchError {
         return SearchError::number(text);
     }
     let reason = format!("Value out of range. Value:\"{text}\" Radix:10");
-    SearchError::new(400, "NumberFormatException", reason)
+    SearchError::new(400, Exception::NumberFormat, reason)
 }
 
 /// Parses a floating-point number as Java does, without the names that only Rust has.

@@ -4,6 +4,7 @@
 
 use super::{FieldType, Indexing, Kind, Mapping};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Package of the classes.
 const PACKAGE: &str = "org.elasticsearch.index.fielddata";
@@ -146,8 +147,8 @@ impl FieldData {
         }
         let forbidden = forbidden(name);
         let cause = format!("org.elasticsearch.{}: {}", forbidden.kind, forbidden.reason);
-        let outer = SearchError::new(500, "ElasticsearchException", cause.clone());
-        let inner = SearchError::new(500, "UncheckedExecutionException", cause);
+        let outer = SearchError::new(500, Exception::Elasticsearch, cause.clone());
+        let inner = SearchError::new(500, Exception::UncheckedExecution, cause);
         Err(outer.caused_by(inner).caused_by(forbidden))
     }
 
@@ -176,11 +177,11 @@ impl FieldData {
         let class = self.class();
         let reason =
             format!("{PACKAGE}.plain.{class}IndexFieldData cannot be cast to {PACKAGE}.Index{target}FieldData");
-        Err(SearchError::new(500, "ClassCastException", reason))
+        Err(SearchError::new(500, Exception::ClassCast, reason))
     }
 }
 
 fn forbidden(name: &str) -> SearchError {
     let reason = format!("Field data loading is forbidden on {name}");
-    SearchError::new(500, "ElasticsearchIllegalStateException", reason)
+    SearchError::new(500, Exception::ElasticsearchIllegalState, reason)
 }

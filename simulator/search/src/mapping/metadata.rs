@@ -10,6 +10,7 @@ use super::field_checks::check_doc_values_format;
 use super::flags::{is_on, is_stored};
 use super::times::{TIMESTAMP, TTL};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{java_class, java_text, not_a_map, number_of};
 
 /// The default of a setting, which is not returned.
@@ -118,14 +119,14 @@ pub(super) fn check(name: &str, given: &Value) -> Result<()> {
         match (name, key.as_str()) {
             ("_uid", key) if FROZEN.contains(&key) => {
                 let reason = "this FieldType is already frozen and cannot be changed";
-                return Err(SearchError::new(500, "IllegalStateException", reason));
+                return Err(SearchError::new(500, Exception::IllegalState, reason));
             }
             ("_uid" | "_version", "doc_values_format") => check_doc_values_format(value)?,
             ("_id" | "_type" | "_routing" | "_boost", "index") => drop(indexing(name, value)?),
             ("_source", "compress_threshold") => drop(size_of(value)?),
             ("_source", "includes" | "excludes") if !value.is_array() => {
                 let reason = format!("{} cannot be cast to java.util.List", java_class(value));
-                return Err(SearchError::new(500, "ClassCastException", reason));
+                return Err(SearchError::new(500, Exception::ClassCast, reason));
             }
             ("_boost", "null_value") if number_of(value).is_none() => {
                 let error = SearchError::float(&java_text(value));

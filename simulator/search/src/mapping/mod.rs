@@ -45,6 +45,7 @@ use serde_json::{Map, Value, json};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::similarity::Similarity;
 
 use analyzers::TypeDefaults;
@@ -331,7 +332,7 @@ impl Mapping {
             .any(|(_, node)| node.field_type.analyzes_quotes_only())
         {
             let reason = format!("failed to serialize source for type [{type_name}]");
-            let error = SearchError::new(500, "ElasticsearchGenerationException", reason);
+            let error = SearchError::new(500, Exception::ElasticsearchGeneration, reason);
             return Err(error.caused_by(SearchError::null_pointer()));
         }
         self.replace_type(type_name, fresh)?;
@@ -485,5 +486,5 @@ pub(crate) fn check_type_name(name: &str) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(SearchError::new(400, "InvalidTypeNameException", reason))
+    Err(SearchError::new(400, Exception::InvalidTypeName, reason))
 }

@@ -11,6 +11,7 @@ use super::flags::{is_on, is_stored};
 use crate::dates::{DateFormat, Fill};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::text_of;
 
 /// Metadata field with the time of a document.
@@ -83,7 +84,7 @@ impl Default for TimestampSettings {
 fn malformed(text: &str) -> SearchError {
     SearchError::new(
         500,
-        "TimestampParsingException",
+        Exception::TimestampParsing,
         format!("failed to parse timestamp [{text}]"),
     )
 }
@@ -408,7 +409,7 @@ impl TimeSettings {
         match times.expiry {
             Some(expiry) if at.now >= expiry => Err(failed(SearchError::new(
                 500,
-                "AlreadyExpiredException",
+                Exception::AlreadyExpired,
                 format!(
                     "already expired {} due to expire at [{expiry}] and was processed at [{}]",
                     location(),

@@ -14,6 +14,7 @@ use super::times::{TIMESTAMP, TTL, TimeSettings};
 use super::tree::{DescribeField, ObjectNode};
 use crate::dates::{DateFormat, default_detection};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{java_text, not_a_map, number_of};
 
 /// The mapping of a type.
@@ -47,7 +48,7 @@ impl Default for TypeMapping {
 /// Returns the error for a definition that conflicts with the mapping.
 pub(super) fn merge_conflict(conflicts: &[String]) -> SearchError {
     let reason = format!("Merge failed with failures {{[{}]}}", conflicts.join(", "));
-    SearchError::new(400, "MergeMappingException", reason)
+    SearchError::new(400, Exception::MergeMapping, reason)
 }
 
 /// Parses the formats of dynamic dates.

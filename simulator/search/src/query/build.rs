@@ -4,6 +4,7 @@ use super::dsl_parts::{auto_edits, fuzzy_limits};
 use crate::analysis::{Analyzer, lowercase};
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::query::levenshtein;
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
@@ -42,13 +43,13 @@ fn parse_checked(context: &Context<'_>, text: &str, settings: &StringSettings) -
         SearchError::query(format!("[{}] Failed to parse query [{text}]", context.index))
             .caused_by(SearchError::new(
                 400,
-                "ParseException",
+                Exception::LuceneParse,
                 format!("Cannot parse '{text}': {}", error.message),
             ))
             .caused_by(SearchError::new(400, error.kind, error.message))
     };
     let wrapped = |error: SearchError| match error.kind {
-        "ParseException" => failed(SyntaxError {
+        Exception::LuceneParse => failed(SyntaxError {
             kind: error.kind,
             message: error.reason,
         }),
@@ -171,7 +172,7 @@ impl Builder<'_> {
                 // A text for a field of other types is analyzed, which fails for numbers.
                 Err(error)
                     if self.settings.lenient
-                        && error.kind != "ParseException"
+                        && error.kind != Exception::LuceneParse
                         && (name.starts_with('_') || self.context.mapped(name).is_some()) =>
                 {
                     Ok(None)
@@ -250,7 +251,7 @@ impl Builder<'_> {
             {
                 Err(SearchError::new(
                     400,
-                    "ParseException",
+                    Exception::LuceneParse,
                     "'*' or '?' not allowed as first character in WildcardQuery",
                 ))
             }

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::find::extract;
 use crate::json::text_of;
 use crate::json::{Token, Tokens};
@@ -440,7 +441,7 @@ fn lookup_terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Va
         .documents
         .map(|documents| documents.find(&index, &type_name, &id, text("routing").as_deref()));
     let document = document.transpose().map_err(|error| {
-        let outer = SearchError::new(500, "UncheckedExecutionException", error.qualified());
+        let outer = SearchError::new(500, Exception::UncheckedExecution, error.qualified());
         outer.caused_by(error)
     })?;
     Ok(document

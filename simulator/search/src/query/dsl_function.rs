@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::dates::{Fill, parse_math};
 use crate::durations::duration;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::text_of;
 use crate::json::{self, PART, Token, Tokens, boolean_token, not_numeric, token_of};
 use crate::mapping::{DataUse, Kind, own_lucene_text};
@@ -17,7 +18,7 @@ use crate::query::{
     Context, Function, FunctionSettings, GeoPoint, Modifier, MultiValueMode, Origin, Query, QueryField, QueryKind,
     ScoreFunction, metres,
 };
-use crate::script::{self, Script};
+use crate::script::Script;
 use crate::ties::java_hash;
 
 /// Parses `score_mode` or `boost_mode`: one of `modes`.
@@ -241,7 +242,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             }
             let field = context.analyzed(&name).ok_or_else(|| {
                 let reason = format!("Unable to find a field mapper for field [{name}]");
-                SearchError::new(500, "ElasticsearchException", reason)
+                SearchError::new(500, Exception::Elasticsearch, reason)
             })?;
             let modifier = only("modifier")
                 .filter(|modifier| !modifier.is_null())
@@ -266,7 +267,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 ));
             }
             let not_loaded = |cause: SearchError| match cause.kind {
-                script::MULTIPLE => cause,
+                Exception::ScriptParameterParse => cause,
                 _ => parsing_error(context, "script_score the script could not be loaded").caused_by(cause),
             };
             let missing = || parsing_error(context, "script_score requires 'script' field");

@@ -3,6 +3,7 @@
 //! Source: the span query parsers of Elasticsearch 1.5.
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::parsing_error;
@@ -69,7 +70,7 @@ fn check_field<'a>(clauses: impl IntoIterator<Item = &'a SpanQuery>) -> Result<(
         true => Ok(()),
         false => Err(SearchError::new(
             500,
-            "IllegalArgumentException",
+            Exception::IllegalArgument,
             "Clauses must have same field.",
         )),
     }

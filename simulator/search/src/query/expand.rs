@@ -11,6 +11,7 @@ use super::regexp::Regexp;
 use super::{Matcher, QueryField};
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::{Segment, View, field_prefix};
 
 /// Postings of terms, by segment.
@@ -165,7 +166,7 @@ fn by_regexp(view: &View, prefix: &str, regexp: &Regexp, budget: &Budget) -> Res
     if regexp.overflowed() {
         Err(SearchError::new(
             400,
-            "TooComplexToDeterminizeException",
+            Exception::TooComplexToDeterminize,
             "Determinizing automaton would result in more than 10000 states.",
         ))
     } else {

@@ -8,6 +8,7 @@ use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::NESTED;
 use crate::json::{Token, Tokens, is_scalar, java_text};
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, ROUTING, TYPE};
@@ -137,7 +138,7 @@ impl<'a> Context<'a> {
     /// Adds that a query was parsed to an error of the JSON parser.
     pub(super) fn unparsed(&self, error: SearchError) -> SearchError {
         match error.kind {
-            "JsonParseException" => SearchError::query(format!("[{}] Failed to parse", self.index)).caused_by(error),
+            Exception::JsonParse => SearchError::query(format!("[{}] Failed to parse", self.index)).caused_by(error),
             _ => error,
         }
     }

@@ -4,10 +4,11 @@
 
 use super::{FrequencyQuery, Occur, Query, QueryKind, SpanQuery};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Returns the error of a query whose terms depend on the index.
 fn unsupported() -> Result<()> {
-    Err(SearchError::new(500, "UnsupportedOperationException", ""))
+    Err(SearchError::new(500, Exception::UnsupportedOperation, ""))
 }
 
 impl Query {

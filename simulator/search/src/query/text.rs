@@ -3,6 +3,7 @@
 use crate::analysis::Analyzer;
 use crate::dates::{Fill, parse_math, parse_math_on};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::mapping::{Field, Kind, sortable, unsortable};
 use crate::query::{Context, Matcher, NumericRange, Occur, Query, QueryField, QueryKind};
 
@@ -256,5 +257,9 @@ pub(super) fn analyzed(
 }
 
 pub(super) fn too_many_clauses(limit: usize) -> SearchError {
-    SearchError::new(400, "TooManyClauses", format!("maxClauseCount is set to {limit}"))
+    SearchError::new(
+        400,
+        Exception::TooManyClauses,
+        format!("maxClauseCount is set to {limit}"),
+    )
 }

@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::cluster::{Expand, check_wildcards};
 use crate::durations::{millis, time};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::VersionType;
 use crate::json::{self, is_set};
 
@@ -49,7 +50,7 @@ fn malformed_escape(text: &str) -> SearchError {
         None if at + 1 == text.len() => Some(format!("unterminated escape sequence at end of string: {text}")),
         None => Some(format!("partial escape sequence at end of string: {text}")),
     });
-    SearchError::new(500, "IllegalArgumentException", malformed.unwrap_or_default())
+    SearchError::new(500, Exception::IllegalArgument, malformed.unwrap_or_default())
 }
 
 /// Parses the parameters of a query string. Malformed escapes are kept verbatim.

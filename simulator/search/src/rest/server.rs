@@ -29,6 +29,7 @@ use crate::budget::Budget;
 use crate::cluster::{Cluster, DataDirectorySummary, refresh};
 use crate::durable::{DataDirectory, DataDirectoryError};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::ids::IdSource;
 use crate::options::Options;
 use crate::scroll::Scrolls;
@@ -127,7 +128,7 @@ impl SearchServer {
             Ok(Err(error)) => return error_response(&error),
             Err(_) => {
                 let reason = format!("the body did not arrive in {} ms", limits.body_time.as_millis());
-                return error_response(&SearchError::new(408, "ReadTimeoutException", reason));
+                return error_response(&SearchError::new(408, Exception::ReadTimeout, reason));
             }
         };
         let request = match RestRequest::new(head.method, &head.uri, &head.headers, body) {

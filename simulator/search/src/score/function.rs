@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::{Segment, SegmentView, Values};
 use crate::json::java_number;
 use crate::mapping::unsortable;
@@ -73,7 +74,7 @@ impl SegmentFunction {
 
     /// Reports a failure. Only the first one is kept.
     fn fail(&self, reason: String) -> f64 {
-        let error = SearchError::new(500, "ElasticsearchException", reason);
+        let error = SearchError::new(500, Exception::Elasticsearch, reason);
         self.failure.lock().get_or_insert(error);
         0.0
     }

@@ -3,6 +3,7 @@
 //! Source: Lucene 4.10's `PhraseQuery`, which fails on a segment that has the first term, and `SpanTermQuery`.
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::mapping::{ALL, Mapping};
 use crate::query::QueryField;
 use crate::score::weight::{Weight, WeightKind};
@@ -20,7 +21,7 @@ fn check_field(mapping: &Mapping, field: &QueryField, query: &str, term: Option<
             let name = &field.name;
             let reason =
                 format!("field \"{name}\" was indexed without position data; cannot run {query} (term={term})");
-            Err(SearchError::new(500, "IllegalStateException", reason))
+            Err(SearchError::new(500, Exception::IllegalState, reason))
         }
     }
 }

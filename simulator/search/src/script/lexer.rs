@@ -8,6 +8,7 @@ use std::str::Chars;
 
 use super::unparsed;
 use crate::error::Result;
+use crate::exception::Exception;
 
 /// Operators and punctuation, with their names in errors. Longer ones come first.
 const SIGNS: [(&str, &str); 27] = [
@@ -131,7 +132,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Returns the error `kind` for the next character.
-    fn unexpected<T>(&mut self, kind: &'static str) -> Result<T> {
+    fn unexpected<T>(&mut self, kind: Exception) -> Result<T> {
         // The end is shown as the last character of Unicode's basic plane.
         let char = self.peek().unwrap_or('\u{ffff}');
         let reason = format!("unexpected character '{char}' at position ({}).", self.position);
@@ -176,8 +177,8 @@ impl<'a> Lexer<'a> {
         }
         match SIGNS.iter().find(|(sign, _)| sign == text) {
             Some((sign, _)) => Ok(Kind::Sign(sign)),
-            None if text.is_empty() => self.unexpected("NoViableAltException"),
-            None => self.unexpected("MismatchedTokenException"),
+            None if text.is_empty() => self.unexpected(Exception::NoViableAlt),
+            None => self.unexpected(Exception::MismatchedToken),
         }
     }
 
@@ -191,7 +192,7 @@ impl<'a> Lexer<'a> {
                 if self.take_while(text, |char| char.is_ascii_hexdigit()) {
                     return Ok(Kind::Hex);
                 }
-                return self.unexpected("EarlyExitException");
+                return self.unexpected(Exception::EarlyExit);
             }
             Some('0'..='7') if is_zero => {
                 self.take_while(text, |char| matches!(char, '0'..='7'));
@@ -219,7 +220,7 @@ impl<'a> Lexer<'a> {
         if self.take_while(text, |char| char.is_ascii_digit()) {
             return Ok(());
         }
-        self.unexpected("EarlyExitException")
+        self.unexpected(Exception::EarlyExit)
     }
 
     /// Reads a name with its members and indices, as `doc['field'].value`.
@@ -230,7 +231,7 @@ impl<'a> Lexer<'a> {
                 self.take(text);
                 self.index(text)?;
                 if self.peek() != Some(']') {
-                    return self.unexpected("MismatchedTokenException");
+                    return self.unexpected(Exception::MismatchedToken);
                 }
                 self.take(text);
             }
@@ -239,7 +240,7 @@ impl<'a> Lexer<'a> {
             }
             self.take(text);
             if !self.peek().is_some_and(is_start) {
-                return self.unexpected("MismatchedSetException");
+                return self.unexpected(Exception::MismatchedSet);
             }
         }
     }
@@ -256,16 +257,16 @@ impl<'a> Lexer<'a> {
                 return Ok(());
             }
             Some(quote @ ('\'' | '"')) => quote,
-            _ => return self.unexpected("NoViableAltException"),
+            _ => return self.unexpected(Exception::NoViableAlt),
         };
         self.take(text);
         loop {
             match self.peek() {
-                None => return self.unexpected("MismatchedTokenException"),
+                None => return self.unexpected(Exception::MismatchedToken),
                 Some('\\') => {
                     self.take(text);
                     if !self.peek().is_some_and(|char| char == quote || char == '\\') {
-                        return self.unexpected("NoViableAltException");
+                        return self.unexpected(Exception::NoViableAlt);
                     }
                     self.take(text);
                 }

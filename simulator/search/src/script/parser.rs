@@ -7,6 +7,7 @@ use super::functions::function;
 use super::lexer::{Kind, Lexer, Token};
 use super::{invalid, unparsed};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 50;
@@ -89,8 +90,8 @@ pub(super) fn parse(script: &str) -> Result<(Node, Vec<String>)> {
     let root = parser.conditional(&[], MAX_DEPTH)?;
     if parser.peek(0)?.kind != Kind::End {
         return Err(match parser.peek(1)?.kind {
-            Kind::End => parser.error("UnwantedTokenException", "extraneous", 0),
-            _ => parser.error("MissingTokenException", "missing", 0),
+            Kind::End => parser.error(Exception::UnwantedToken, "extraneous", 0),
+            _ => parser.error(Exception::MissingToken, "missing", 0),
         });
     }
     match parser.invalid.into_iter().min_by_key(|(place, _)| *place) {
@@ -117,7 +118,7 @@ impl Parser<'_> {
     }
 
     /// Returns the error `kind` for the token `at`.
-    fn error(&mut self, kind: &'static str, what: &str, at: usize) -> SearchError {
+    fn error(&mut self, kind: Exception, what: &str, at: usize) -> SearchError {
         match self.peek(at) {
             Ok(token) => {
                 let reason = format!("{what} {token} at position ({}).", token.position);
@@ -129,7 +130,7 @@ impl Parser<'_> {
 
     /// Returns the error for a token that begins or continues no expression.
     fn no_alternative(&mut self, at: usize) -> SearchError {
-        const KIND: &str = "NoViableAltException";
+        const KIND: Exception = Exception::NoViableAlt;
         match self.peek(at).map(|token| token.kind) {
             Ok(Kind::End) => unparsed(self.script, KIND, "unexpected end of expression."),
             _ => self.error(KIND, "invalid sequence of tokens near", at),
@@ -142,11 +143,11 @@ impl Parser<'_> {
             return self.next().map(drop);
         }
         Err(if self.peek(1)?.is(sign) {
-            self.error("UnwantedTokenException", "extraneous", 0)
+            self.error(Exception::UnwantedToken, "extraneous", 0)
         } else if continues(self.peek(0)?) {
-            self.error("MissingTokenException", "missing", 0)
+            self.error(Exception::MissingToken, "missing", 0)
         } else {
-            self.error("MismatchedTokenException", "unexpected token", 0)
+            self.error(Exception::MismatchedToken, "unexpected token", 0)
         })
     }
 

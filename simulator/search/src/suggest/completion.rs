@@ -17,6 +17,7 @@ use super::{analyzer, positive};
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::{
     Completion, NO_WEIGHT, SegmentView, View, completion_key, completion_of, contexts_of, field_prefix,
 };
@@ -297,7 +298,7 @@ impl<'a> Settings<'a> {
                     "{mapper}.{} cannot be cast to {mapper}.core.CompletionFieldMapper",
                     kind.mapper()
                 );
-                Err(SearchError::new(500, "ClassCastException", reason))
+                Err(SearchError::new(500, Exception::ClassCast, reason))
             }
         }
     }
@@ -310,7 +311,7 @@ impl<'a> Settings<'a> {
         self.check(mapping)?;
         mapping.field(&self.field).ok_or_else(|| {
             let reason = format!("Field [{}] is not a completion suggest field", self.field);
-            SearchError::new(500, "ElasticsearchException", reason)
+            SearchError::new(500, Exception::Elasticsearch, reason)
         })
     }
 }

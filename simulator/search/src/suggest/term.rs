@@ -13,6 +13,7 @@ use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::View;
 use crate::json::{self, is_scalar};
 use crate::query::{QueryField, similar_terms};
@@ -179,7 +180,7 @@ impl Settings {
         let is_fraction = |frequency: f32| frequency >= 1.0 && frequency != frequency as i32 as f32;
         if is_fraction(self.min_doc_freq) || is_fraction(self.max_term_freq) {
             let reason = "Fractional absolute document frequencies are not allowed";
-            return Err(SearchError::new(500, "IllegalArgumentException", reason));
+            return Err(SearchError::new(500, Exception::IllegalArgument, reason));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Parser of tokens to the syntax tree.
 
+use crate::exception::Exception;
 use crate::syntax::lexer::{Lexeme, LexicalError, TokenKind, escaped, tokens};
 use crate::syntax::tree::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind};
 
@@ -104,7 +105,7 @@ impl<'a> Parser<'a> {
         let token = self.peek(0);
         if let (TokenKind::End, Some(lexical)) = (token.kind, &self.lexical) {
             return SyntaxError {
-                kind: "TokenMgrError",
+                kind: Exception::TokenMgrError,
                 message: lexical.message(self.text),
             };
         }

@@ -1,5 +1,7 @@
 //! Syntax tree of a query string: clauses, terms, phrases, ranges, groups.
 
+use crate::exception::Exception;
+
 /// Operator before a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conjunction {
@@ -75,14 +77,14 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     /// Lucene's exception: `ParseException` or `TokenMgrError`.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Exception,
     pub(crate) message: String,
 }
 
 impl SyntaxError {
     pub(super) fn parse(message: impl Into<String>) -> SyntaxError {
         SyntaxError {
-            kind: "ParseException",
+            kind: Exception::LuceneParse,
             message: message.into(),
         }
     }

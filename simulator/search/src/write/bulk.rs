@@ -17,6 +17,7 @@ use self::line::{Line, Meta, Text};
 use super::{Prepared, WriteParameters, delete_document, extracted, prepare, update, update_problems};
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError, problems};
+use crate::exception::Exception;
 use crate::index::{Condition, VersionType, Written};
 use crate::json;
 use crate::mapping::{check_ttl, ttl_millis};
@@ -285,7 +286,7 @@ pub(crate) fn bulk(
             }
             Err(mut error) => {
                 done.failed = true;
-                if matches!(step, Step::Update) && error.kind == "DocumentMissingException" {
+                if matches!(step, Step::Update) && error.kind == Exception::DocumentMissing {
                     // As in Elasticsearch, the shard number is -1: it is not known when updates of a bulk are prepared.
                     let id = id.unwrap_or("");
                     error.reason = format!("[{index}][-1] [{type_name}][{id}]: document missing");
@@ -331,7 +332,7 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
     let index = match indices.iter().find(|(known, _)| *known == name) {
         Some((_, Ok(index))) => index,
         // An alias of several indices.
-        Some((_, Err(error))) if error.kind == "ElasticsearchIllegalArgumentException" => return Err(error.clone()),
+        Some((_, Err(error))) if error.kind == Exception::ElasticsearchIllegalArgument => return Err(error.clone()),
         Some((_, Err(error))) => return Ok((name, Step::Refused(error.clone(), None))),
         None => return Ok((name, Step::Refused(SearchError::index_missing(name), None))),
     };
@@ -341,7 +342,7 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
             let own = (Arc::clone(index), name);
             match prepare(shared, own, &action.type_name, action.id(), parameters, action.source) {
                 Ok(prepared) => Step::Write(prepared),
-                Err(error) if matches!(error.kind, "RoutingMissingException" | "ElasticsearchParseException") => {
+                Err(error) if matches!(error.kind, Exception::RoutingMissing | Exception::ElasticsearchParse) => {
                     let found = extracted(index, &action.type_name, action.id(), None, action.source);
                     Step::Refused(error, found.ok().and_then(|found| found.id))
                 }
@@ -384,7 +385,7 @@ fn executed(shared: &Shared, action: &Action<'_>, step: &Step<'_>) -> Result<Wri
         Step::Refused(error, _) => Err(error.clone()),
         Step::Unrouted => {
             let reason = "routing is required for this item";
-            Err(SearchError::new(400, "RoutingMissingException", reason))
+            Err(SearchError::new(400, Exception::RoutingMissing, reason))
         }
         Step::Write(prepared) => prepared.write_in_bulk(shared, action.source),
         Step::Delete => {

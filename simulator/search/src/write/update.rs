@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::{Indexed, WriteParameters, index_document};
 use crate::error::{Result, SearchError, problems};
+use crate::exception::Exception;
 use crate::find::{check_loadable, visible_source};
 use crate::index::{Condition, VersionType, Written};
 use crate::mapping::{check_ttl, truth};
 use crate::routing::Placement;
-use crate::script::{self, Script};
+use crate::script::Script;
 use crate::shared::Shared;
 
 /// A document that was updated.
@@ -95,11 +96,11 @@ pub(crate) fn update(
         let runs_script = has_script && (known.is_some() || upsert.is_some() && is_set("scripted_upsert"));
         if runs_script {
             let cause = match Script::parse(body) {
-                Err(error) if error.kind == script::MULTIPLE => return Err(error),
+                Err(error) if error.kind == Exception::ScriptParameterParse => return Err(error),
                 Err(error) => error,
                 Ok(_) => {
                     let reason = "Cannot use expressions for updates";
-                    SearchError::new(400, "UnsupportedOperationException", reason)
+                    SearchError::new(400, Exception::UnsupportedOperation, reason)
                 }
             };
             return Err(SearchError::illegal("failed to execute script").caused_by(cause));
@@ -108,7 +109,7 @@ pub(crate) fn update(
             (None, None) => {
                 return Err(SearchError::new(
                     404,
-                    "DocumentMissingException",
+                    Exception::DocumentMissing,
                     format!("[{}][{number}] [{type_name}][{id}]: document missing", own.name),
                 ));
             }
@@ -125,7 +126,7 @@ pub(crate) fn update(
                 let whole = crate::json::value(stored.source())?;
                 let Some(before) = visible_source(&own.mapping(), type_name, &whole) else {
                     let reason = format!("[{}][{number}] [{type_name}][{id}]: document source missing", own.name);
-                    return Err(SearchError::new(400, "DocumentSourceMissingException", reason));
+                    return Err(SearchError::new(400, Exception::DocumentSourceMissing, reason));
                 };
                 if doc.is_some_and(|doc| !doc.is_object()) {
                     return Err(SearchError::null_pointer());

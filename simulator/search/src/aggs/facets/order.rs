@@ -10,6 +10,7 @@ use crate::aggs::terms::Key;
 use crate::aggs::values::{Input, kinds};
 use crate::aggs::{Scope, unreduced};
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{camel_case, java_text};
 use crate::mapping::Kind;
 
@@ -129,7 +130,7 @@ impl Shards {
                 if self.floating.is_some() && own != self.floating {
                     let class = |floating| class(self.has_statistics, floating);
                     let reason = format!("{} cannot be cast to {}", class(own), class(self.floating));
-                    return Err(unreduced(SearchError::new(500, "ClassCastException", reason)));
+                    return Err(unreduced(SearchError::new(500, Exception::ClassCast, reason)));
                 }
                 let (count, stats) = all.entry(entry.key).or_default();
                 *count += entry.count;
