@@ -285,12 +285,12 @@ impl Builder<'_> {
             }
             (TermKind::Regexp, _) => {
                 let query = super::value::pattern(self.context, name, self.expanded(&term.text), rewrite, |text| {
-                    Ok(Matcher::Regexp {
-                        pattern: text.clone(),
-                        text,
-                    })
+                    Matcher::regexp(text.clone(), text)
                 });
-                query.map(Some)
+                match query {
+                    Err(_) if self.settings.lenient => Ok(None),
+                    query => query.map(Some),
+                }
             }
             (TermKind::Plain, Some(similarity)) => self.fuzzy(name, &term.text, similarity),
             (TermKind::Plain, None) => self.text(name, &term.text, false, self.settings.phrase_slop),

@@ -216,8 +216,7 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let (field, own) = found.ok_or_else(missing)?;
     let text = own.get("value").map(text_of).ok_or_else(missing)?;
     let query = pattern(context, field, text, None, |text| {
-        let pattern = with_flags(&text, own.get("flags"))?;
-        Ok(Matcher::Regexp { pattern, text })
+        Matcher::regexp(with_flags(&text, own.get("flags"))?, text)
     })?;
     let filter = pattern_filter(query, FilterClass::Regexp, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))

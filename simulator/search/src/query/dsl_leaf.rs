@@ -180,10 +180,7 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),
         "fuzzy" => fuzzy(context, text, &settings)?,
-        _ => Matcher::Regexp {
-            pattern: with_flags(&text, settings.get("flags"))?,
-            text,
-        },
+        _ => Matcher::regexp(with_flags(&text, settings.get("flags"))?, text)?,
     };
     let query = rewritten(context, field, matcher, rewrite);
     Ok(Some((field, settings.named(context, query.boosted(boost)))))

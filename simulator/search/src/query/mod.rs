@@ -178,6 +178,17 @@ pub(crate) enum Matcher {
     },
 }
 
+impl Matcher {
+    /// Creates the condition of a regular expression. `pattern` is its `text` with disabled operators escaped.
+    ///
+    /// # Errors
+    /// A text that is no regular expression.
+    fn regexp(pattern: String, text: String) -> crate::error::Result<Matcher> {
+        regexp::Regexp::parse(&pattern)?;
+        Ok(Matcher::Regexp { pattern, text })
+    }
+}
+
 /// A query with its boost.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Query {
