@@ -39,6 +39,18 @@ pub(crate) fn value(bytes: &[u8]) -> Result<Value> {
 /// `JsonParseException`.
 pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
     derivable(bytes)?;
+    read_object(bytes)
+}
+
+/// As [`object`], for a text that was rendered from a template. The error names another class.
+pub(crate) fn rendered_object(text: &str) -> Result<Map<String, Value>> {
+    match is_derivable(text.as_bytes()) {
+        true => read_object(text.as_bytes()),
+        false => Err(underivable("PagedBytesReference", text.as_bytes())),
+    }
+}
+
+fn read_object(bytes: &[u8]) -> Result<Map<String, Value>> {
     match value(bytes)? {
         Value::Object(object) => Ok(object),
         other => {
@@ -194,13 +206,8 @@ fn whole_number<N: FromStr>(
 
 /// Returns the error for a body whose content type cannot be derived from its first bytes. It names the body by class
 /// and hash code.
-fn underivable(body: &[u8]) -> SearchError {
+fn underivable(class: &str, body: &[u8]) -> SearchError {
     let hash = |hash: u32, byte: &u8| hash.wrapping_mul(31).wrapping_add_signed(i32::from(*byte as i8));
-    let class = if body.is_empty() {
-        "BytesArray"
-    } else {
-        "ChannelBufferBytesReference"
-    };
     SearchError::parse(format!(
         "Failed to derive xcontent from org.elasticsearch.common.bytes.{class}@{:x}",
         body.iter().fold(1, hash)
@@ -397,11 +404,15 @@ pub(crate) fn oversized() -> SearchError {
 /// # Errors
 /// A body that does not look like JSON.
 pub(crate) fn derivable(bytes: &[u8]) -> Result<()> {
-    if bytes.iter().take(20).any(|byte| *byte == b'{') {
-        Ok(())
-    } else {
-        Err(underivable(bytes))
+    match bytes {
+        _ if is_derivable(bytes) => Ok(()),
+        [] => Err(underivable("BytesArray", bytes)),
+        _ => Err(underivable("ChannelBufferBytesReference", bytes)),
     }
+}
+
+fn is_derivable(bytes: &[u8]) -> bool {
+    bytes.iter().take(20).any(|byte| *byte == b'{')
 }
 
 /// Parses a text that the strict parser rejected with `error`.

@@ -5,11 +5,14 @@
 //! Source: <https://mustache.github.io/mustache.5.html>; Elasticsearch 1.5's `TemplateQueryParser` and
 //! `JsonEscapingMustacheFactory`. Libraries for Mustache escape values as in HTML.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::json::{self, java_text};
+use crate::ties::object_in_hash_order;
 
 /// Maximum size of a rendered template, in bytes and in parts.
 const MAX_SIZE: usize = 10 << 20;
@@ -53,13 +56,10 @@ impl Template {
                 _ => {}
             }
         }
+        let params = object.get("params").and_then(Value::as_object);
         Some(Template {
             place: place?,
-            params: object
-                .get("params")
-                .and_then(Value::as_object)
-                .cloned()
-                .unwrap_or_default(),
+            params: object_in_hash_order(params.cloned().unwrap_or_default()),
         })
     }
 
@@ -78,7 +78,10 @@ impl Template {
             // A text that is no JSON is the name of a file.
             false => Some(Place::File(text.clone())),
             true => {
-                let failed = |error| SearchError::parse("Failed to parse template").caused_by(error);
+                let failed = |mut error: SearchError| {
+                    error.reason = error.reason.replace(json::BODY, json::PART);
+                    SearchError::parse("Failed to parse template").caused_by(error)
+                };
                 let inner = read(text.as_bytes()).map_err(failed)?.map(|inner| inner.place);
                 inner.filter(|place| !matches!(place, Place::Inline(_)))
             }
@@ -110,9 +113,12 @@ pub(crate) fn render(template: &str, params: &Map<String, Value>) -> Result<Stri
     let mut parser = Parser {
         template,
         at: 0,
-        delimiters: ("{{".to_owned(), "}}".to_owned()),
+        partial: None,
     };
-    let parts = parser.parts(None, 0)?;
+    let parts = parser.parts(None, ("{{".to_owned(), "}}".to_owned()), 0)?;
+    if let Some(name) = parser.partial {
+        return Err(failed(format!("Template '{name}' not found")));
+    }
     let params = Value::Object(params.clone());
     let mut renderer = Renderer::default();
     renderer.render(&parts, &[&params])?;
@@ -136,19 +142,45 @@ enum Part<'t> {
 struct Parser<'t> {
     template: &'t str,
     at: usize,
-    delimiters: (String, String),
+    /// Name of the first partial.
+    partial: Option<&'t str>,
 }
+
+/// The texts before and after a tag.
+type Delimiters = (String, String);
 
 fn failed(reason: impl Into<String>) -> SearchError {
     SearchError::new(500, Exception::Mustache, reason)
 }
 
+/// A character is read where there is none.
+fn out_of_range(at: usize) -> SearchError {
+    let reason = format!("String index out of range: {at}");
+    SearchError::new(500, Exception::StringIndexOutOfBounds, reason)
+}
+
+/// Reads the delimiters of a tag, as `=<% %>=`.
+fn delimiters(tag: &str) -> Result<Delimiters> {
+    let letters: Vec<char> = tag.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let (open, close) = letters.split_at(letters.len() / 2);
+    match (open, close) {
+        ([_, open @ ..], [close @ .., _]) if open.len() == close.len() && open.len() <= 2 => {
+            Ok((open.iter().collect(), close.iter().collect()))
+        }
+        _ => Err(failed("Invalid delimiter string")),
+    }
+}
+
 impl<'t> Parser<'t> {
     /// Takes the text up to a delimiter, which is skipped.
     fn take(&mut self, delimiter: &str) -> Option<&'t str> {
-        let (taken, _) = self.template.get(self.at..)?.split_once(delimiter)?;
+        let (taken, _) = self.rest().split_once(delimiter)?;
         self.at += taken.len() + delimiter.len();
         Some(taken)
+    }
+
+    fn rest(&self) -> &'t str {
+        self.template.get(self.at..).unwrap_or("")
     }
 
     fn line(&self) -> usize {
@@ -158,8 +190,31 @@ impl<'t> Parser<'t> {
             + 1
     }
 
-    /// Parses the parts up to the end of a section or of the template.
-    fn parts(&mut self, section: Option<&str>, depth: usize) -> Result<Vec<Part<'t>>> {
+    fn unclosed(&self) -> SearchError {
+        failed(format!("Improperly closed variable in query-template:{}", self.line()))
+    }
+
+    /// Returns the name of a value that is not escaped. Its brace is closed before or after the end of the tag.
+    fn unescaped(&mut self, name: &'t str, close: &str) -> Result<&'t str> {
+        if close.chars().nth(1).ok_or_else(|| out_of_range(1))? != '}' {
+            let mut letters = name.chars();
+            letters.next_back();
+            return Ok(letters.as_str());
+        }
+        match self.rest().starts_with('}') {
+            true => self.at += 1,
+            false => return Err(self.unclosed()),
+        }
+        Ok(name)
+    }
+
+    /// Parses the parts up to the end of a section or of the template. Delimiters are those of the section.
+    fn parts(
+        &mut self,
+        section: Option<&str>,
+        (mut open, mut close): Delimiters,
+        depth: usize,
+    ) -> Result<Vec<Part<'t>>> {
         if depth > MAX_DEPTH {
             return Err(failed(format!("more than {MAX_DEPTH} sections in each other")));
         }
@@ -167,24 +222,22 @@ impl<'t> Parser<'t> {
         let mut parts = Vec::new();
         // Whether there was only white space in the line or the section.
         let mut is_blank = true;
-        while let Some(text) = self.take(&self.delimiters.0.clone()) {
+        while let Some(text) = self.take(&open) {
             let line_start = text.rfind('\n').map(|at| at + 1);
             is_blank = (is_blank || line_start.is_some())
                 && text
                     .get(line_start.unwrap_or(0)..)
                     .is_some_and(|line| line.trim().is_empty());
-            let sigil = self.template.get(self.at..).and_then(|rest| rest.chars().next());
-            let sigil = sigil.filter(|sigil| "{&#^/!=>".contains(*sigil));
-            self.at += usize::from(sigil.is_some());
-            let close = match sigil {
-                Some('{') => format!("}}{}", self.delimiters.1),
-                _ => self.delimiters.1.clone(),
-            };
-            let Some(name) = self.take(&close).map(str::trim) else {
-                let line = self.line();
-                return Err(failed(format!("Improperly closed variable in query-template:{line}")));
-            };
-            if sigil == Some('/') {
+            let closed = self.take(&close);
+            let tag = closed.unwrap_or_else(|| {
+                let rest = self.rest();
+                self.at = self.template.len();
+                rest
+            });
+            let mut letters = tag.chars();
+            let sigil = letters.next().ok_or_else(|| out_of_range(0))?;
+            let name = letters.as_str().trim();
+            if sigil == '/' {
                 if section != Some(name) {
                     let (open, line) = (section.unwrap_or("null"), self.line());
                     return Err(failed(format!(
@@ -197,43 +250,73 @@ impl<'t> Parser<'t> {
                 return Ok(parts);
             }
             parts.push(Part::Text(text));
+            let mut inner = || self.parts(Some(name), (open.clone(), close.clone()), depth + 1);
             match sigil {
-                Some('#' | '^') => parts.push(Part::Section {
+                '#' | '^' => parts.push(Part::Section {
                     name,
-                    is_inverted: sigil == Some('^'),
-                    parts: self.parts(Some(name), depth + 1)?,
+                    is_inverted: sigil == '^',
+                    parts: inner()?,
                 }),
-                Some('!') => {}
-                Some('=') => {
-                    let mut delimiters = name.trim_end_matches('=').split_whitespace();
-                    if let (Some(open), Some(close)) = (delimiters.next(), delimiters.next()) {
-                        self.delimiters = (open.to_owned(), close.to_owned());
-                    }
+                // A block, which a template that extends this one would replace.
+                '$' => parts.extend(inner()?),
+                '<' => {
+                    inner()?;
+                    self.partial.get_or_insert(name);
                 }
-                Some('>') => return Err(failed(format!("Template '{name}' not found"))),
-                _ => parts.push(Part::Variable {
-                    name,
-                    is_escaped: sigil.is_none(),
+                '>' => drop(self.partial.get_or_insert(name)),
+                '!' | '%' => {}
+                '=' => (open, close) = delimiters(tag)?,
+                '{' | '&' => parts.push(Part::Variable {
+                    name: if sigil == '{' {
+                        self.unescaped(name, &close)?
+                    } else {
+                        name
+                    },
+                    is_escaped: false,
                 }),
+                _ if closed.is_none() => return Err(self.unclosed()),
+                _ => parts.push(Part::Variable {
+                    name: tag.trim(),
+                    is_escaped: true,
+                }),
+            }
+            if open.is_empty() && !self.rest().is_empty() {
+                return Err(out_of_range(0));
             }
         }
         if let Some(name) = section {
             return Err(failed(format!("Failed to close '{name}' tag at line {begun}")));
         }
-        parts.push(Part::Text(self.template.get(self.at..).unwrap_or("")));
+        parts.push(Part::Text(self.rest()));
         Ok(parts)
     }
 }
 
+/// Returns a member of a value. Lists and texts have those of Java's classes.
+fn member<'v>(value: &'v Value, name: &str) -> Option<Cow<'v, Value>> {
+    let built = match (value, name) {
+        (Value::Object(members), name) => return members.get(name).map(Cow::Borrowed),
+        (Value::Array(items), "size") => items.len().into(),
+        (Value::Array(items), "isEmpty" | "empty") => items.is_empty().into(),
+        (Value::String(text), "length") => text.encode_utf16().count().into(),
+        (Value::String(text), "isEmpty" | "empty") => text.is_empty().into(),
+        _ => return None,
+    };
+    Some(Cow::Owned(built))
+}
+
 /// Returns a value by its name, from the innermost context that has it.
-fn value_of<'v>(name: &str, contexts: &[&'v Value]) -> Option<&'v Value> {
+fn value_of<'v>(name: &str, contexts: &[&'v Value]) -> Option<Cow<'v, Value>> {
     if name == "." {
-        return contexts.last().copied();
+        return contexts.last().copied().map(Cow::Borrowed);
     }
     let mut names = name.split('.');
     let first = names.next()?;
-    let found = contexts.iter().rev().find_map(|context| context.get(first))?;
-    let value = names.try_fold(found, |value, name| value.get(name));
+    let found = contexts.iter().rev().find_map(|context| member(context, first))?;
+    let value = names.try_fold(found, |value, name| match value {
+        Cow::Borrowed(value) => member(value, name),
+        Cow::Owned(_) => None,
+    });
     value.filter(|value| !value.is_null())
 }
 
@@ -260,7 +343,9 @@ impl Renderer {
             match part {
                 Part::Text(text) => self.text.push_str(text),
                 Part::Variable { name, is_escaped } => {
-                    let text = value_of(name, contexts).map(java_text).unwrap_or_default();
+                    let text = value_of(name, contexts)
+                        .map(|value| java_text(&value))
+                        .unwrap_or_default();
                     for c in text.chars() {
                         if *is_escaped && matches!(c, '"' | '\\' | '\u{8}' | '\u{C}' | '\n' | '\r' | '\t') {
                             self.text.push('\\');
@@ -273,12 +358,18 @@ impl Renderer {
                     is_inverted,
                     parts,
                 } => {
-                    let values = items(value_of(name, contexts));
+                    let value = value_of(name, contexts);
+                    let values = items(value.as_deref());
                     if *is_inverted && values.is_empty() {
                         self.render(parts, contexts)?;
                     }
                     for value in values.iter().filter(|_| !is_inverted) {
-                        let inner: Vec<&Value> = contexts.iter().copied().chain([*value]).collect();
+                        // A null is no context.
+                        let inner = contexts
+                            .iter()
+                            .copied()
+                            .chain(Some(*value).filter(|value| !value.is_null()));
+                        let inner: Vec<&Value> = inner.collect();
                         self.render(parts, &inner)?;
                     }
                 }
@@ -309,6 +400,9 @@ mod tests {
     #[case("{{absent}}{{^absent}}5{{/absent}}{{^n}}6{{/n}}", "5")]
     #[case("{{#yes}}{{#no}}a{{/no}}b{{/yes}}{{! nothing }}", "b")]
     #[case("{{=<% %>=}}<%n%>{{n}}", "7{{n}}")]
+    #[case("{{#inner}}{{=[]=}}[a][/inner]{{n}}", "27")]
+    #[case("{{list.size}} {{s.length}} {{^list.isEmpty}}some{{/list.isEmpty}}", "2 6 some")]
+    #[case("{{$block}}{{n}}{{/block}}{{%pragma}}{{&n", "77")]
     fn templates_are_rendered(#[case] template: &str, #[case] expected: &str) {
         let params = json!({
             "f": "title", "s": "\"a\" \\b", "n": 7, "list": [1, "x"], "inner": {"a": 2}, "yes": true, "no": false,
@@ -321,6 +415,10 @@ mod tests {
     #[case("\n{{#a}}\nx", "Failed to close 'a' tag at line 2")]
     #[case("{{#a}}x{{/b}}", "Mismatched start/end tags: a != b in query-template:1")]
     #[case("{{>other}}", "Template 'other' not found")]
+    #[case("{{>other}}{{#a", "Failed to close 'a' tag at line 1")]
+    #[case("{{{a}}", "Improperly closed variable in query-template:1")]
+    #[case("{{=<%}}", "Invalid delimiter string")]
+    #[case("{{}}", "String index out of range: 0")]
     fn malformed_templates_are_refused(#[case] template: &str, #[case] reason: &str) {
         assert_eq!(render(template, &Map::new()).unwrap_err().reason, reason);
     }

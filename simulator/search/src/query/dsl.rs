@@ -245,7 +245,7 @@ fn templated(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value
     let rendered = Template::of_query(object)
         .ok_or_else(SearchError::null_pointer)?
         .render()?;
-    let query = crate::json::object(rendered.as_bytes()).map_err(|error| context.unparsed(error))?;
+    let query = json::rendered_object(&rendered).map_err(|error| context.unparsed(error))?;
     let query = Value::Object(query);
     if let Some(budget) = context.budget {
         budget.check_time()?;

@@ -105,6 +105,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_sessions_over_shards(include_str!("../recorded/sessions_of_shards.jsonl"), 200)]
 #[case::of_sessions_of_relatives(include_str!("../recorded/sessions_of_relatives.jsonl"), 300)]
 #[case::of_mixed_sessions(include_str!("../recorded/mixed_sessions.jsonl"), 950)]
+#[case::of_mustache_templates(include_str!("../recorded/mustache.jsonl"), 250)]
 #[case::of_regular_expressions(include_str!("../recorded/regular_expressions.jsonl"), 40)]
 #[case::of_nested_types(include_str!("../recorded/nested_types.jsonl"), 60)]
 #[case::of_routed_writes(include_str!("../recorded/routed_writes.jsonl"), 330)]
