@@ -39,6 +39,7 @@ mod find;
 mod highlight;
 mod ids;
 mod index;
+mod java_pattern;
 mod json;
 mod mapping;
 mod murmur;

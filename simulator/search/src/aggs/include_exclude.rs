@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::aggs::refuse;
 use crate::error::{Result, SearchError};
-use crate::json::{BODY, double, int, is_scalar, java_text};
+use crate::java_pattern::{JavaPattern, flags};
+use crate::json::{double, is_scalar, java_text};
 
 /// Filter of the terms that get a bucket.
 pub(super) struct IncludeExclude {
@@ -16,64 +16,7 @@ pub(super) struct IncludeExclude {
 
 enum TermFilter {
     Values(HashSet<String>),
-    Pattern(regex::Regex),
-}
-
-// Flags of Java's `java.util.regex.Pattern`.
-const CASE_INSENSITIVE: i32 = 2;
-const COMMENTS: i32 = 4;
-const MULTILINE: i32 = 8;
-const DOTALL: i32 = 32;
-const FLAGS: [(&str, i32); 9] = [
-    ("CASE_INSENSITIVE", CASE_INSENSITIVE),
-    ("MULTILINE", MULTILINE),
-    ("DOTALL", DOTALL),
-    ("UNICODE_CASE", 64),
-    ("CANON_EQ", 128),
-    ("UNIX_LINES", 1),
-    ("LITERAL", 16),
-    ("COMMENTS", COMMENTS),
-    ("UNICODE_CHAR_CLASS", 256),
-];
-
-/// Reads the flags of a pattern: their names, separated by `|`, or their bits.
-///
-/// # Errors
-/// A flag that does not exist.
-pub(super) fn flags(value: &Value) -> Result<i32> {
-    if value.is_number() {
-        let flags = int(value, BODY)?;
-        let known = FLAGS.iter().fold(0, |all, (_, flag)| all | flag);
-        return match flags & !known {
-            0 => Ok(flags),
-            _ => Err(SearchError::argument(format!("Unknown flag 0x{flags:x}"))),
-        };
-    }
-    let names = value
-        .as_str()
-        .unwrap_or_default()
-        .split('|')
-        .map(|name| name.trim().to_uppercase());
-    names.filter(|name| !name.is_empty()).try_fold(0, |all, name| {
-        let unknown = || SearchError::illegal(format!("Unknown regex flag [{name}]"));
-        let flag = FLAGS.iter().find(|(known, _)| *known == name);
-        flag.map(|(_, flag)| all | flag).ok_or_else(unknown)
-    })
-}
-
-/// Compiles a pattern of whole terms.
-///
-/// # Errors
-/// A pattern that is invalid or too large.
-pub(super) fn compile(pattern: &str, flags: i32) -> Result<regex::Regex> {
-    regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
-        .case_insensitive(flags & CASE_INSENSITIVE != 0)
-        .multi_line(flags & MULTILINE != 0)
-        .dot_matches_new_line(flags & DOTALL != 0)
-        .ignore_whitespace(flags & COMMENTS != 0)
-        .size_limit(1 << 20)
-        .build()
-        .map_err(|error| refuse(error.to_string()))
+    Pattern(JavaPattern),
 }
 
 impl TermFilter {
@@ -91,7 +34,7 @@ impl TermFilter {
         };
         let flags = value.get("flags").map_or(Ok(0), flags)?;
         let Some(pattern) = pattern else { return Ok(None) };
-        compile(pattern, flags).map(|pattern| Some(TermFilter::Pattern(pattern)))
+        JavaPattern::whole(pattern, flags).map(|pattern| Some(TermFilter::Pattern(pattern)))
     }
 
     fn has(&self, text: &str) -> bool {

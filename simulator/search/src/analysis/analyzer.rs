@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use regex::Regex;
 
+use crate::java_pattern::JavaPattern;
+
 use super::addresses::{classic_type, each_classic_token, each_url_email_token, url_email_type};
 use super::chars::CharFilter;
 use super::filter::{Filter, fold};
@@ -42,7 +44,7 @@ pub(super) enum Tokenizer {
     /// The whole text as one token.
     Keyword,
     /// The parts between the matches of a pattern, or the matches of one of its groups.
-    Pattern(Arc<Regex>, Option<usize>),
+    Pattern(Arc<JavaPattern>, Option<usize>),
     /// N-grams, each at its own position: of the whole text, or of each match of a pattern.
     Grams(Grams, Option<Arc<Regex>>),
     /// The ancestors of a path and the path, all at one position.
@@ -246,9 +248,11 @@ impl Analyzer {
             }
             Tokenizer::Pattern(pattern, Some(group)) => {
                 let mut position = 0;
-                let found = pattern.captures_iter(text).filter_map(|found| found.get(*group));
-                for part in found.filter(|part| !part.is_empty()) {
-                    emit(part.start(), part.end(), position);
+                let found = pattern
+                    .groups(text)
+                    .filter_map(|groups| groups.get(*group).copied().flatten());
+                for (start, end) in found.filter(|(start, end)| end > start) {
+                    emit(start, end, position);
                     position += 1;
                 }
                 position
@@ -256,11 +260,7 @@ impl Analyzer {
             Tokenizer::Pattern(pattern, None) => {
                 let mut position = 0;
                 let mut start = 0;
-                for (from, to) in pattern
-                    .find_iter(text)
-                    .map(|found| (found.start(), found.end()))
-                    .chain([(text.len(), text.len())])
-                {
+                for (from, to) in pattern.matches(text).chain([(text.len(), text.len())]) {
                     if from > start {
                         emit(start, from, position);
                         position += 1;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use regex::Regex;
+use crate::java_pattern::{JavaPattern, expand};
 
 use super::filtered_text::{Builder, FilteredText};
 use super::html::stripped;
@@ -17,7 +17,7 @@ pub(super) enum CharFilter {
     Mapping(Arc<[(String, String)]>),
     /// Removes tags, except these, and comments, and decodes entities.
     HtmlStrip(Vec<String>),
-    PatternReplace(Arc<Regex>, String),
+    PatternReplace(Arc<JavaPattern>, String),
 }
 
 impl CharFilter {
@@ -53,16 +53,18 @@ fn mapped(text: &str, rules: &[(String, String)]) -> FilteredText {
     builder.finish()
 }
 
-fn replaced(text: &str, pattern: &Regex, replacement: &str) -> FilteredText {
+fn replaced(text: &str, pattern: &JavaPattern, replacement: &str) -> FilteredText {
     let mut builder = Builder::default();
     let mut done = 0;
-    for found in pattern.captures_iter(text) {
-        let Some(whole) = found.get(0) else { continue };
-        builder.keep(text.get(done..whole.start()).unwrap_or(""));
+    for groups in pattern.groups(text) {
+        let Some((start, end)) = groups.first().copied().flatten() else {
+            continue;
+        };
+        builder.keep(text.get(done..start).unwrap_or(""));
         let mut new = String::new();
-        found.expand(replacement, &mut new);
-        builder.replace(whole.len(), &new);
-        done = whole.end();
+        expand(replacement, text, &groups, &mut new);
+        builder.replace(end - start, &new);
+        done = end;
     }
     builder.keep(text.get(done..).unwrap_or(""));
     builder.finish()

@@ -13,6 +13,7 @@ use super::letter_case::{lowercase_in_place, uppercase};
 use super::normalize::{Normalization, classic};
 use super::stream::StreamFilter;
 use super::word_set::WordSet;
+use crate::java_pattern::JavaPattern;
 
 /// A token filter.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub(super) enum Filter {
     /// Protects these words from stemmers.
     KeywordMarker(WordSet),
     PatternReplace {
-        pattern: Arc<regex::Regex>,
+        pattern: Arc<JavaPattern>,
         replacement: String,
         all: bool,
     },
@@ -79,9 +80,8 @@ impl Filter {
                 replacement,
                 all,
             } => {
-                let count = usize::from(!all);
-                let replaced = pattern.replacen(text, count, replacement.as_str()).into_owned();
-                *text = replaced;
+                let most = if *all { usize::MAX } else { 1 };
+                *text = pattern.replaced(text, replacement, most);
             }
             Filter::Length { min, max } => return (*min..=*max).contains(&text.chars().count()),
             Filter::AsciiFolding(_) => fold(text),

@@ -1,7 +1,7 @@
 //! Analysis: converts text to terms.
 //!
 //! Guarantees: the same text has the same terms at index and at query time; time is linear in the text.
-//! Limits: some stemmers differ (see `language.rs` and `stem`); patterns have no look-around.
+//! Limits: some stemmers differ (see `language.rs` and `stem`).
 //! Source: Elasticsearch 1.5's analysis module.
 
 mod addresses;
@@ -38,3 +38,4 @@ pub use analyzer::{Analyzer, Token};
 pub(crate) use checks::check as check_analysis;
 pub(crate) use configured::aliased;
 pub(crate) use letter_case::lowercase;
+pub(crate) use settings::is_late;

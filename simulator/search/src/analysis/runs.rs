@@ -7,6 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use regex::Regex;
 
+use crate::java_pattern::JavaPattern;
+
 use super::words::MAX_WORD_LENGTH;
 
 /// Returns whether a character is a letter, but not a mark or a letter number.
@@ -23,20 +25,20 @@ pub(super) fn is_letter(c: char) -> bool {
 }
 
 /// Returns the pattern of the words of the `thai` tokenizer, which joins words at hyphens and points.
-pub(super) fn thai_words() -> Option<Arc<Regex>> {
-    let letter = r"[\p{L}\p{M}\u{200D}&&[^\p{Thai}\p{Han}\p{Hiragana}\p{Katakana}]]";
+pub(super) fn thai_words() -> Option<Arc<JavaPattern>> {
+    let letter = r"[\p{L}\p{M}\x{200D}&&[^\p{IsThai}\p{IsHan}\p{IsHiragana}\p{IsKatakana}]]";
     let word =
         format!(r"(?:{letter}|\p{{Nd}})+(?:[-.'·]{letter}(?:{letter}|\p{{Nd}})*|[.,]\p{{Nd}}(?:{letter}|\p{{Nd}})*)*");
-    let pattern = format!(r"{word}|\p{{Thai}}+|\p{{Han}}+|\p{{Hiragana}}+|[\p{{Katakana}}ー]+");
-    Regex::new(&pattern).ok().map(Arc::new)
+    let pattern = format!(r"{word}|\p{{IsThai}}+|\p{{IsHan}}+|\p{{IsHiragana}}+|[\p{{IsKatakana}}ー]+");
+    JavaPattern::new(&pattern, 0).ok().map(Arc::new)
 }
 
 /// Returns the pattern of the words of the `chinese` analyzer, which are its group 1: single ideographs, and words of
 /// several letters.
-pub(super) fn chinese_words() -> Option<Arc<Regex>> {
+pub(super) fn chinese_words() -> Option<Arc<JavaPattern>> {
     const WORD: &str = r"[\p{Lu}\p{Ll}\p{Nd}]";
     let pattern = format!(r"\p{{Nd}}{WORD}*|(\p{{Lo}}|[\p{{Lu}}\p{{Ll}}]{WORD}+)");
-    Regex::new(&pattern).ok().map(Arc::new)
+    JavaPattern::new(&pattern, 0).ok().map(Arc::new)
 }
 
 /// Calls `emit` with the byte offsets and the position of each run of characters. A run has at most 255 UTF-16 units.

@@ -16,7 +16,7 @@ pub(super) fn late(reason: impl Into<String>) -> SearchError {
 }
 
 /// Returns whether an error occurs only when a component is used.
-pub(super) fn is_late(error: &SearchError) -> bool {
+pub(crate) fn is_late(error: &SearchError) -> bool {
     let is_argument = error.kind == Exception::IllegalArgument && error.status == 500;
     is_argument || LATE.iter().any(|start| error.reason.starts_with(start))
 }
@@ -85,7 +85,10 @@ pub(super) fn character(own: Option<&Value>, key: &str, default: char) -> Result
 pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
-        Some(Value::Array(items)) => items.iter().filter(|item| is_scalar(item)).map(java_text).collect(),
+        Some(Value::Array(items)) => {
+            let items = items.iter().filter(|item| is_scalar(item)).map(java_text);
+            items.map(|item| item.trim().to_owned()).collect()
+        }
         _ => vec![],
     }
 }

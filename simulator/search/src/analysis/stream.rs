@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use regex::Regex;
+use crate::java_pattern::JavaPattern;
 
 use super::cjk_bigram::{CjkBigram, bigrams};
 use super::delimiter::WordDelimiter;
@@ -26,7 +26,7 @@ pub(super) enum StreamFilter {
     Delimiter(Box<WordDelimiter>),
     CommonGrams(CommonGrams),
     /// Adds the groups that patterns match. If true, keeps the original token.
-    PatternCapture(Arc<[Regex]>, bool),
+    PatternCapture(Arc<[JavaPattern]>, bool),
     /// Drops tokens of other types.
     KeepTypes(HashSet<String>),
     CjkBigram(CjkBigram),
@@ -175,21 +175,13 @@ fn unique(tokens: Vec<Lexeme>, same_position: bool) -> Vec<Lexeme> {
     kept
 }
 
-fn captured(tokens: Vec<Lexeme>, patterns: &[Regex], keeps: bool) -> Vec<Lexeme> {
+fn captured(tokens: Vec<Lexeme>, patterns: &[JavaPattern], keeps: bool) -> Vec<Lexeme> {
     let mut captured = Vec::new();
     for token in tokens {
         let mut groups: Vec<(usize, usize)> = patterns
             .iter()
-            .flat_map(|pattern| pattern.captures_iter(&token.text))
-            .flat_map(|found| {
-                let groups: Vec<_> = found
-                    .iter()
-                    .skip(1)
-                    .flatten()
-                    .map(|group| (group.start(), group.end()))
-                    .collect();
-                groups
-            })
+            .flat_map(|pattern| pattern.groups(&token.text))
+            .flat_map(|groups| groups.into_iter().skip(1).flatten())
             .filter(|(start, end)| end > start && (!keeps || (*start, *end) != (0, token.text.len())))
             .collect();
         groups.sort_by_key(|(start, _)| *start);

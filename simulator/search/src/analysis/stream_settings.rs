@@ -11,13 +11,14 @@ use super::cjk_bigram::{CjkBigram, SCRIPTS};
 use super::delimiter::{CharClass, WordDelimiter};
 use super::filter::Filter;
 use super::language;
-use super::patterns::{compiled, unescaped};
+use super::patterns::unescaped;
 use super::settings::{flag, late, number, required, runtime, strings, text, words};
 use super::stream::{CommonGrams, Decompounder, Shingle, StreamFilter, Synonyms};
 use super::tokenizer_settings::tokenizer_of;
 use super::word_set::WordSet;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
+use crate::java_pattern::JavaPattern;
 
 /// Maximum size of a shingle, in tokens.
 const MAX_SHINGLE_SIZE: usize = 16;
@@ -124,19 +125,14 @@ pub(super) fn stream_filter(
             max => StreamFilter::Limit(max),
         },
         "pattern_capture" => {
-            let patterns = match own.and_then(|own| own.get("patterns")) {
-                Some(Value::Array(patterns)) => patterns.iter().filter_map(Value::as_str).collect(),
-                Some(Value::String(pattern)) => vec![pattern.as_str()],
-                _ => {
-                    return Err(SearchError::illegal(format!(
-                        "required setting 'patterns' is missing for token filter [{name}]"
-                    )));
-                }
-            };
-            let patterns = patterns
-                .into_iter()
-                .map(|pattern| compiled(pattern, "").map(|pattern| pattern.as_ref().clone()))
-                .collect::<Result<Vec<_>>>()?;
+            let patterns = strings(own.and_then(|own| own.get("patterns")));
+            if patterns.is_empty() {
+                return Err(SearchError::illegal(format!(
+                    "required setting 'patterns' is missing for token filter [{name}]"
+                )));
+            }
+            let patterns = patterns.iter().map(|pattern| JavaPattern::new(pattern, 0));
+            let patterns = patterns.collect::<Result<Vec<_>>>()?;
             StreamFilter::PatternCapture(patterns.into(), flag(own, "preserve_original", true))
         }
         _ => return Ok(None),

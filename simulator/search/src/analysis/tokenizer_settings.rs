@@ -11,10 +11,11 @@ use super::chars::CharFilter;
 use super::filter::Filter;
 use super::grams::{Grams, PathHierarchy, token_chars_pattern};
 use super::names::{Component, component};
-use super::patterns::{compiled, pattern_of, replacement, unescaped};
+use super::patterns::{pattern_of, replacement, unescaped};
 use super::runs::thai_words;
 use super::settings::{character, flag, integer, late, max_token_length, number, required, runtime, strings, text};
 use crate::error::{Result, SearchError};
+use crate::java_pattern::JavaPattern;
 
 /// Maximum length of an n-gram, in characters.
 const MAX_GRAM: usize = 32;
@@ -44,7 +45,7 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
         "pattern" => {
             let pattern = pattern_of(own, "pattern", r"\W+")?;
             let group = usize::try_from(integer(own, "group", -1)?).ok();
-            let count = pattern.captures_len() - 1;
+            let count = pattern.group_count();
             if group.is_some_and(|group| group > count) {
                 return Err(late(format!(
                     "invalid group specified: pattern only has: {count} capturing groups"
@@ -67,8 +68,8 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
             let replacement = character(own, "replacement", delimiter)?;
             if replacement != delimiter {
                 filter = Some(Filter::PatternReplace {
-                    pattern: compiled(&regex::escape(&delimiter.to_string()), "")?,
-                    replacement: replacement.to_string().replace('$', "$$"),
+                    pattern: Arc::new(JavaPattern::literal(delimiter)?),
+                    replacement: format!("\\{replacement}"),
                     all: true,
                 });
             }
@@ -88,7 +89,8 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
 fn token_chars(own: Option<&Value>) -> Result<Option<Arc<Regex>>> {
     let classes = strings(own.and_then(|own| own.get("token_chars")));
     let pattern = token_chars_pattern(&classes).map_err(SearchError::illegal)?;
-    pattern.map(|pattern| compiled(&pattern, "")).transpose()
+    let pattern = pattern.map(|pattern| Regex::new(&pattern).map_err(SearchError::engine));
+    Ok(pattern.transpose()?.map(Arc::new))
 }
 
 /// Returns the settings of an n-gram filter or tokenizer. Default: 1 to 2 characters, or 1 character at the edge if

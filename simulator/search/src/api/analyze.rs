@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::analysis::Analyzer;
+use crate::analysis::{Analyzer, is_late};
 use crate::cluster::Block;
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
@@ -46,8 +46,10 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     let filters = list(["filters", "token_filters"]);
     let chars = list(["char_filters", "char_filter"]);
     let analyzer = match (request.param("analyzer"), request.param("tokenizer"), field) {
-        (Some(name), _, None) => Analyzer::configured(name, settings)
-            .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
+        (Some(name), _, None) => Analyzer::configured(name, settings).map_err(|error| match is_late(&error) {
+            true => error,
+            false => SearchError::illegal(format!("failed to find analyzer [{name}]")),
+        })?,
         (_, Some(tokenizer), _) => {
             let (assembled, from, to) = match index {
                 Some(_) => (

@@ -9,6 +9,7 @@ use super::type_mapping::TypeMapping;
 use crate::dates::{DateFormat, detect};
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
+use crate::java_pattern::JavaPattern;
 use crate::json::{java_class, java_text};
 use crate::pattern;
 
@@ -117,13 +118,13 @@ const RULES: [(&str, bool); 5] = [
 enum Pattern {
     Simple(String),
     /// `None` if the regular expression is invalid; it matches nothing.
-    Regex(Option<regex::Regex>),
+    Regex(Option<JavaPattern>),
 }
 
 impl Pattern {
     fn new(text: String, is_regex: bool) -> Pattern {
         match is_regex {
-            true => Pattern::Regex(regex::Regex::new(&format!("^(?:{text})$")).ok()),
+            true => Pattern::Regex(JavaPattern::whole(&text, 0).ok()),
             false => Pattern::Simple(text),
         }
     }

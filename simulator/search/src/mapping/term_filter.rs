@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use regex::Regex;
+use crate::java_pattern::JavaPattern;
 
 use super::{FieldType, Indexing};
 use crate::json::leaves;
@@ -16,7 +16,7 @@ pub(crate) struct TermFilter {
     /// Documents that a segment needs for its terms to be filtered by their frequencies.
     min_segment_size: f64,
     /// Pattern of whole terms.
-    pattern: Option<Regex>,
+    pattern: Option<JavaPattern>,
 }
 
 impl FieldType {
@@ -42,7 +42,7 @@ impl TermFilter {
         TermFilter {
             frequencies: (number("frequency.min", 0.0), number("frequency.max", f64::MAX)),
             min_segment_size: number("frequency.min_segment_size", 0.0),
-            pattern: pattern.and_then(|pattern| Regex::new(&format!("^(?:{pattern})$")).ok()),
+            pattern: pattern.and_then(|pattern| JavaPattern::whole(pattern, 0).ok()),
         }
     }
 

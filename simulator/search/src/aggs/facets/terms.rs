@@ -2,18 +2,17 @@
 
 use std::collections::HashSet;
 
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::order::{Order, Shards};
 use super::settings::{script, texts};
 use super::{Values, each, refuse};
 use crate::aggs::buckets::live_docs;
-use crate::aggs::include_exclude::{compile, flags};
 use crate::aggs::terms::Key;
 use crate::aggs::values::{Input, Source, kinds};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
+use crate::java_pattern::{JavaPattern, flags};
 use crate::json::{PART, int, java_number, java_text};
 use crate::mapping::{Kind, sortable, truth, unsortable};
 use crate::query::GeoPoint;
@@ -29,7 +28,7 @@ pub(super) struct Terms {
     /// Whether terms without matching documents are listed.
     has_all: bool,
     excluded: HashSet<String>,
-    pattern: Option<Regex>,
+    pattern: Option<JavaPattern>,
 }
 
 impl Terms {
@@ -87,7 +86,9 @@ impl Terms {
             shard_size: usize::try_from(shard_size.max(size)).unwrap_or(0),
             has_all,
             excluded,
-            pattern: pattern.map(|pattern| compile(&pattern, pattern_flags)).transpose()?,
+            pattern: pattern
+                .map(|pattern| JavaPattern::whole(&pattern, pattern_flags))
+                .transpose()?,
         })
     }
 
@@ -116,7 +117,7 @@ impl Terms {
         };
         let excluded = self.excluded_keys(scope, single)?;
         let is_excluded = |key: &Key| {
-            let differs = |pattern: &Regex| matches!(key, Key::Text(text) if !pattern.is_match(text));
+            let differs = |pattern: &JavaPattern| matches!(key, Key::Text(text) if !pattern.is_match(text));
             excluded.contains(key) || self.pattern.as_ref().is_some_and(differs)
         };
         let mut shards = Shards::new(scope, single, false);
