@@ -160,6 +160,13 @@ pub(crate) struct Aggregation {
     bucket_levels: u32,
 }
 
+impl Aggregation {
+    /// Returns a setting that is a text.
+    fn text(&self, name: &str) -> Option<&str> {
+        self.settings.get(name).and_then(Value::as_str)
+    }
+}
+
 /// Context that all aggregations of a search share.
 #[derive(Clone, Copy)]
 struct Scope<'a> {

@@ -17,7 +17,7 @@ fn shard_and_segment<'a>(scope: &'a Scope<'_>, set: &DocSet) -> Option<(&'a Sear
 
 /// Checks that the type of `children` has parents, if it is mapped.
 pub(super) fn check_children(aggregation: &Aggregation, mapping: &Mapping) -> Result<()> {
-    let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
+    let child_type = aggregation.text("type").unwrap_or("");
     match mapping.type_mapping(child_type).is_some() && mapping.parent_type(child_type).is_none() {
         true => Err(refuse("[children] _parent field not configured")),
         false => Ok(()),
@@ -26,7 +26,7 @@ pub(super) fn check_children(aggregation: &Aggregation, mapping: &Mapping) -> Re
 
 /// Checks that the path of `nested` or `reverse_nested` is one of nested objects, if it is mapped.
 pub(super) fn check_path(aggregation: &Aggregation, context: &Context<'_>) -> Result<()> {
-    let path = aggregation.settings.get("path").and_then(Value::as_str);
+    let path = aggregation.text("path");
     match path.filter(|path| context.mapping.nests(path, context.types) == Some(false)) {
         Some(path) => {
             let kind = &aggregation.kind;
@@ -49,7 +49,7 @@ fn unmapped() -> Value {
 
 /// Computes `nested`: a bucket of the nested objects of the documents.
 pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
+    let path = aggregation.text("path").unwrap_or("");
     if !is_nested(scope, path) {
         return Ok(unmapped());
     }
@@ -95,7 +95,7 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
             aggregation.name
         )));
     }
-    let path = aggregation.settings.get("path").and_then(Value::as_str);
+    let path = aggregation.text("path");
     if path.is_some_and(|path| !is_nested(scope, path)) {
         return Ok(unmapped());
     }
@@ -122,7 +122,7 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
 
 /// Computes `children`: a bucket of the child documents of the matches.
 pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
+    let child_type = aggregation.text("type").unwrap_or("");
     let mut searched = scope.searched.iter();
     if !searched.any(|searched| searched.mapping.type_mapping(child_type).is_some()) {
         return Ok(unmapped());

@@ -82,9 +82,7 @@ fn value_type(aggregation: &Aggregation) -> Option<&str> {
 /// Returns the field of an aggregation.
 fn field_of(aggregation: &Aggregation) -> Result<&str> {
     aggregation
-        .settings
-        .get("field")
-        .and_then(Value::as_str)
+        .text("field")
         .ok_or_else(|| refuse(format!("aggregation [{}] must have a field", aggregation.name)))
 }
 
@@ -249,7 +247,7 @@ pub(super) fn field_data<'a>(
     scope: &'a Scope<'_>,
     aggregation: &'a Aggregation,
 ) -> impl Iterator<Item = (FieldData, &'a str)> {
-    let name = aggregation.settings.get("field").and_then(Value::as_str);
+    let name = aggregation.text("field");
     name.into_iter().flat_map(|name| {
         let searched = scope.searched.iter();
         searched.filter_map(move |searched| Some((searched.mapping.field_data(name)?, name)))
@@ -271,14 +269,14 @@ pub(super) fn is_unmapped(scope: &Scope<'_>, input: Input<'_>) -> bool {
 /// # Errors
 /// An invalid date format.
 pub(super) fn formatter(scope: &Scope<'_>, aggregation: &Aggregation) -> Result<ValueFormatter> {
-    let format = aggregation.settings.get("format").and_then(Value::as_str);
+    let format = aggregation.text("format");
     let own = || format.map(DateFormat::new).transpose();
     let number = || {
         format.map_or(ValueFormatter::Raw, |format| {
             ValueFormatter::Number(NumberFormat::new(format))
         })
     };
-    let Some(field) = aggregation.settings.get("field").and_then(Value::as_str) else {
+    let Some(field) = aggregation.text("field") else {
         return Ok(match value_type(aggregation) {
             Some("date") => ValueFormatter::Date(own()?.unwrap_or_default()),
             Some("ip") => ValueFormatter::Ipv4,

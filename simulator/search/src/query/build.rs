@@ -1,6 +1,7 @@
 //! Conversion of the syntax tree of a query string to a query for one index.
 
 use super::dsl_parts::{auto_edits, fuzzy_limits};
+use super::regexp_parser::ALL;
 use crate::analysis::{Analyzer, lowercase};
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
@@ -285,7 +286,7 @@ impl Builder<'_> {
             }
             (TermKind::Regexp, _) => {
                 let query = super::value::pattern(self.context, name, self.expanded(&term.text), rewrite, |text| {
-                    Matcher::regexp(text.clone(), text)
+                    Matcher::regexp(text, ALL)
                 });
                 match query {
                     Err(_) if self.settings.lenient => Ok(None),

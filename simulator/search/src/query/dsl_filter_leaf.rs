@@ -11,8 +11,9 @@ use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::mapping::{Kind, own_lucene_text, own_terms};
 use crate::query::dsl_leaf::{Limits, read_ids, types_of, values_of};
-use crate::query::dsl_parts::{parsing_error, with_flags};
+use crate::query::dsl_parts::parsing_error;
 use crate::query::reader::{CACHING, Form, Refused, Setting, Settings, value_of};
+use crate::query::regexp_parser::operators;
 use crate::query::value::{ids_of_types, number_term, pattern, prefix, term};
 use crate::query::{Caching, Context, FilterClass, Matcher, Query, QueryKind};
 
@@ -216,7 +217,7 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let (field, own) = found.ok_or_else(missing)?;
     let text = own.get("value").map(text_of).ok_or_else(missing)?;
     let query = pattern(context, field, text, None, |text| {
-        Matcher::regexp(with_flags(&text, own.get("flags"))?, text)
+        Matcher::regexp(text, operators(own.get("flags"), own.int("flags_value"))?)
     })?;
     let filter = pattern_filter(query, FilterClass::Regexp, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))

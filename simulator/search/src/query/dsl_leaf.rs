@@ -11,11 +11,11 @@ use crate::json::{Token, Tokens};
 use crate::mapping::Kind;
 use crate::query::dsl_match::{match_query, multi_match};
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, with_boost, with_flags,
-    with_minimum,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, with_boost, with_minimum,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
+use crate::query::regexp_parser::operators;
 use crate::query::text::{fuzzy_number, range, term_text};
 use crate::query::value::{ids_of_types, number_range, number_term, rewritten, term};
 use crate::query::{Context, Matcher, Occur, Query, QueryField, QueryKind};
@@ -180,7 +180,7 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),
         "fuzzy" => fuzzy(context, text, &settings)?,
-        _ => Matcher::regexp(with_flags(&text, settings.get("flags"))?, text)?,
+        _ => Matcher::regexp(text, operators(settings.get("flags"), settings.int("flags_value"))?)?,
     };
     let query = rewritten(context, field, matcher, rewrite);
     Ok(Some((field, settings.named(context, query.boosted(boost)))))

@@ -141,46 +141,6 @@ pub(super) fn fuzzy_rewrite_of(method: Option<&Value>) -> Result<Option<Rewrite>
     Ok(rewrite.or(method.map(|_| Rewrite::Constant)))
 }
 
-/// Escapes the operators of a regular expression that its flags do not enable.
-///
-/// # Errors
-/// An unknown flag.
-pub(super) fn with_flags(pattern: &str, flags: Option<&Value>) -> Result<String> {
-    let Some(flags) = flags.filter(|flags| !flags.is_null()).map(json::text_of) else {
-        return Ok(pattern.to_owned());
-    };
-    let mut literal = "&~#@<".to_owned();
-    for flag in flags.split('|').filter(|flag| !flag.is_empty()) {
-        let operators = match flag.to_ascii_uppercase().as_str() {
-            "ALL" => "&~#@<",
-            "NONE" => "",
-            "INTERSECTION" => "&",
-            "COMPLEMENT" => "~",
-            "EMPTY" => "#",
-            "ANYSTRING" => "@",
-            "INTERVAL" | "AUTOMATON" => "<",
-            _ => return Err(SearchError::illegal(format!("Unknown regexp flag [{flag}]"))),
-        };
-        literal.retain(|c| !operators.contains(c));
-    }
-    let (mut escaped, mut quoted) = (String::new(), false);
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => {
-                escaped.push(c);
-                escaped.extend(chars.next());
-                continue;
-            }
-            '"' => quoted = !quoted,
-            c if !quoted && literal.contains(c) => escaped.push('\\'),
-            _ => {}
-        }
-        escaped.push(c);
-    }
-    Ok(escaped)
-}
-
 /// Number of edits that a fuzziness allows for a term.
 pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
     let length = text.chars().count();
@@ -210,15 +170,6 @@ mod tests {
     use super::*;
     use rstest::rstest;
     use serde_json::json;
-
-    #[rstest]
-    #[case("a<1-2>&b", "NONE", "a\\<1-2>\\&b")]
-    #[case("a<1-2>&b", "INTERVAL|intersection", "a<1-2>&b")]
-    #[case("\"#\"#\\#", "COMPLEMENT", "\"#\"\\#\\#")]
-    fn operators_without_their_flag_are_escaped(#[case] pattern: &str, #[case] flags: &str, #[case] expected: &str) {
-        assert_eq!(with_flags(pattern, Some(&flags.into())).unwrap(), expected);
-        assert!(with_flags(pattern, Some(&"NOPE".into())).is_err());
-    }
 
     #[rstest]
     #[case("scoring_boolean", Some(Rewrite::Scoring))]

@@ -7,11 +7,10 @@ use tantivy_fst::Automaton;
 
 use super::automaton::Prefixed;
 use super::levenshtein::Levenshtein;
-use super::regexp::Regexp;
+use super::regexp::{Regexp, too_complex};
 use super::{Matcher, QueryField};
 use crate::budget::Budget;
-use crate::error::{Result, SearchError};
-use crate::exception::Exception;
+use crate::error::Result;
 use crate::index::{Segment, View, field_prefix};
 
 /// Postings of terms, by segment.
@@ -83,7 +82,7 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget:
             })
         }
         Matcher::Wildcard(pattern) => by_regexp(view, &prefix, &Regexp::wildcard(pattern)?, budget),
-        Matcher::Regexp { pattern, .. } => by_regexp(view, &prefix, &Regexp::parse(pattern)?, budget),
+        Matcher::Regexp { text, operators } => by_regexp(view, &prefix, &Regexp::parse(text, *operators)?, budget),
         Matcher::Fuzzy {
             term,
             edits,
@@ -160,11 +159,7 @@ fn by_regexp(view: &View, prefix: &str, regexp: &Regexp, budget: &Budget) -> Res
         Ok(found)
     })?;
     if regexp.overflowed() {
-        Err(SearchError::new(
-            400,
-            Exception::TooComplexToDeterminize,
-            "Determinizing automaton would result in more than 10000 states.",
-        ))
+        Err(too_complex())
     } else {
         Ok(found)
     }

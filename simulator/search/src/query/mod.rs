@@ -71,6 +71,7 @@ pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::{boost_label, label};
 pub(crate) use multi_value_mode::MultiValueMode;
 pub(crate) use numeric_range::NumericRange;
+use regexp_parser::Operators;
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;
 pub(crate) use term_test::TermTest;
@@ -159,10 +160,9 @@ impl Occur {
 pub(crate) enum Matcher {
     Prefix(String),
     Wildcard(String),
-    /// An expression whose disabled operators are escaped, and its text in the request.
     Regexp {
-        pattern: String,
         text: String,
+        operators: Operators,
     },
     /// Each bound has a flag: whether it is inclusive.
     Range {
@@ -179,13 +179,13 @@ pub(crate) enum Matcher {
 }
 
 impl Matcher {
-    /// Creates the condition of a regular expression. `pattern` is its `text` with disabled operators escaped.
+    /// Creates the condition of a regular expression.
     ///
     /// # Errors
     /// A text that is no regular expression.
-    fn regexp(pattern: String, text: String) -> crate::error::Result<Matcher> {
-        regexp::Regexp::parse(&pattern)?;
-        Ok(Matcher::Regexp { pattern, text })
+    fn regexp(text: String, operators: Operators) -> crate::error::Result<Matcher> {
+        regexp::Regexp::parse(&text, operators)?;
+        Ok(Matcher::Regexp { text, operators })
     }
 }
 

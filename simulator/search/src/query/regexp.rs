@@ -10,7 +10,9 @@ use std::cell::RefCell;
 use tantivy_fst::Automaton;
 
 use super::expression::{EMPTY, Engine, Id, MAX_EXPRESSIONS, NEVER, literal_prefix};
+use super::regexp_parser::Operators;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 
 /// Automaton of an expression over the UTF-8 bytes of terms.
 pub(crate) struct Regexp {
@@ -30,13 +32,16 @@ pub(crate) struct State {
     missing: u8,
 }
 
+/// The error for an expression with too many states.
+pub(super) fn too_complex() -> SearchError {
+    let reason = format!("Determinizing automaton would result in more than {MAX_EXPRESSIONS} states.");
+    SearchError::new(400, Exception::TooComplexToDeterminize, reason)
+}
+
 impl Regexp {
     fn new(engine: Engine, start: Id) -> Result<Regexp> {
         if engine.overflowed {
-            return Err(SearchError::query(format!(
-                "TooComplexToDeterminizeException[Determinizing automaton would result in more than \
-                 {MAX_EXPRESSIONS} states.]"
-            )));
+            return Err(too_complex());
         }
         let literal = literal_prefix(&engine, start);
         Ok(Regexp {
@@ -47,9 +52,9 @@ impl Regexp {
     }
 
     /// Parses a regular expression.
-    pub(super) fn parse(pattern: &str) -> Result<Regexp> {
+    pub(super) fn parse(text: &str, operators: Operators) -> Result<Regexp> {
         let mut engine = Engine::new();
-        let start = super::regexp_parser::parse(&mut engine, pattern).map_err(SearchError::argument)?;
+        let start = super::regexp_parser::parse(&mut engine, text, operators)?;
         Regexp::new(engine, start)
     }
 
@@ -128,6 +133,7 @@ impl Automaton for Regexp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::regexp_parser::{ALL, operators};
     use rstest::rstest;
 
     fn is_match(regexp: &Regexp, text: &str) -> bool {
@@ -165,8 +171,12 @@ mod tests {
     #[case("a{2,}", "aaaa", true)]
     #[case("()", "", true)]
     #[case("日志[a-z]*", "日志x", true)]
+    #[case("*a&|b", "*a", false)]
+    #[case("*a|{b", "{b", true)]
+    #[case("a{2,1}|b", "", false)]
+    #[case("[-]?[a^]", "-^", true)]
     fn expressions_match_whole_terms(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
-        assert_eq!(is_match(&Regexp::parse(pattern).unwrap(), text), expected);
+        assert_eq!(is_match(&Regexp::parse(pattern, ALL).unwrap(), text), expected);
     }
 
     #[rstest]
@@ -174,13 +184,32 @@ mod tests {
     #[case("(a")]
     #[case("a)")]
     #[case("a{")]
-    #[case("*a")]
+    #[case("[z-a]")]
+    #[case("[a-]")]
+    #[case("a|")]
     #[case("<name>")]
     #[case("\"open")]
     #[case("a{1,100000}")]
     #[case("((((((a{50}){50}){50}){50}){50}){50})")]
     fn invalid_and_large_expressions_are_rejected(#[case] pattern: &str) {
-        assert!(Regexp::parse(pattern).is_err());
+        assert!(Regexp::parse(pattern, ALL).is_err());
+    }
+
+    #[rstest]
+    #[case("a<1-2>&b", "NONE", "a<1-2>&b", true)]
+    #[case("a<1-2>&a.", "INTERVAL|intersection", "a2", true)]
+    #[case("\"#\"#\\#", "COMPLEMENT", "###", true)]
+    #[case("@~#", "", "a", true)]
+    fn operators_are_characters_without_their_flag(
+        #[case] text: &str,
+        #[case] flags: &str,
+        #[case] term: &str,
+        #[case] expected: bool,
+    ) {
+        let operators = |flags: &str| operators(Some(&flags.into()), None);
+        let regexp = Regexp::parse(text, operators(flags).unwrap()).unwrap();
+        assert_eq!(is_match(&regexp, term), expected);
+        assert!(operators("AUTOMATON").is_err());
     }
 
     #[rstest]
@@ -196,9 +225,9 @@ mod tests {
 
     #[test]
     fn a_literal_prefix_is_extracted() {
-        assert_eq!(Regexp::parse("ord.*").unwrap().literal, "ord");
+        assert_eq!(Regexp::parse("ord.*", ALL).unwrap().literal, "ord");
         assert_eq!(Regexp::wildcard("ab?c*").unwrap().literal, "ab");
-        assert_eq!(Regexp::parse("(a|b)c").unwrap().literal, "");
-        assert_eq!(Regexp::parse("ab").unwrap().literal, "ab");
+        assert_eq!(Regexp::parse("(a|b)c", ALL).unwrap().literal, "");
+        assert_eq!(Regexp::parse("ab", ALL).unwrap().literal, "ab");
     }
 }

@@ -1,36 +1,92 @@
 //! Parser of regular expressions: union, intersection, sequence, repetition, complement, classes, intervals, strings.
+//!
+//! Source: Lucene 4.10's `RegExp`, with its errors; Elasticsearch 1.5's `RegexpFlag`.
 
-use super::expression::{EMPTY, Engine, Id, NEVER};
+use serde_json::Value;
+
+use super::expression::{EMPTY, Engine, Id, MAX_EXPRESSIONS, NEVER};
+use super::regexp::too_complex;
+use crate::error::{Result, SearchError};
+use crate::json;
 
 /// Maximum nesting depth of groups.
 const MAX_DEPTH: usize = 100;
-/// Maximum count of a repetition.
-const MAX_REPEATS: u32 = 1_000;
+
+/// Operators of a regular expression that can be disabled, as bits.
+pub(crate) type Operators = u32;
+
+pub(super) const ALL: Operators = 0xFFFF;
+const INTERSECTION: Operators = 1;
+const COMPLEMENT: Operators = 2;
+const NO_TEXT: Operators = 4;
+const ANY_STRING: Operators = 8;
+/// Names of other automata, of which there are none.
+const AUTOMATON: Operators = 16;
+const INTERVAL: Operators = 32;
+
+/// Reads the operators of a query: names separated by `|`, or their bits. Default: all.
+///
+/// # Errors
+/// An unknown name.
+pub(super) fn operators(flags: Option<&Value>, bits: Option<i64>) -> Result<Operators> {
+    let names = flags
+        .filter(|flags| !flags.is_null())
+        .map(json::text_of)
+        .unwrap_or_default();
+    let mut found = 0;
+    for name in names.split('|').filter(|name| !name.is_empty()) {
+        found |= match name.to_ascii_uppercase().as_str() {
+            "ALL" => return Ok(ALL),
+            "NONE" => 0,
+            "INTERSECTION" => INTERSECTION,
+            "COMPLEMENT" => COMPLEMENT,
+            "EMPTY" => NO_TEXT,
+            "ANYSTRING" => ANY_STRING,
+            "INTERVAL" => INTERVAL,
+            _ => return Err(SearchError::illegal(format!("Unknown regexp flag [{name}]"))),
+        };
+    }
+    Ok(match bits {
+        Some(bits) => Operators::try_from(bits).unwrap_or(ALL),
+        None if names.is_empty() => ALL,
+        None => found,
+    })
+}
 
 struct Parser<'a> {
     engine: &'a mut Engine,
+    operators: Operators,
     chars: Vec<char>,
     at: usize,
     depth: usize,
+    /// Name of the first automaton.
+    automaton: Option<String>,
 }
 
-type Parsed<T> = Result<T, String>;
-
-pub(super) fn parse(engine: &mut Engine, pattern: &str) -> Parsed<Id> {
+/// Parses an expression.
+///
+/// # Errors
+/// A text that is no expression, or a name of an automaton.
+pub(super) fn parse(engine: &mut Engine, text: &str, operators: Operators) -> Result<Id> {
     let mut parser = Parser {
         engine,
-        chars: pattern.chars().collect(),
+        operators,
+        chars: text.chars().collect(),
         at: 0,
         depth: 0,
+        automaton: None,
     };
     if parser.chars.is_empty() {
         return Ok(EMPTY);
     }
     let id = parser.union()?;
     if parser.at < parser.chars.len() {
-        return Err(format!("end-of-string expected at position {}", parser.at));
+        return Err(parser.error("end-of-string expected"));
     }
-    Ok(id)
+    match parser.automaton {
+        Some(name) => Err(SearchError::argument(format!("'{name}' not found"))),
+        None => Ok(id),
+    }
 }
 
 impl Parser<'_> {
@@ -44,16 +100,34 @@ impl Parser<'_> {
         met
     }
 
-    fn next(&mut self) -> Parsed<char> {
-        let c = self.peek().ok_or("unexpected end-of-string")?;
+    fn next(&mut self) -> Result<char> {
+        let c = self.peek();
+        let c = c.ok_or_else(|| SearchError::argument("unexpected end-of-string"))?;
         self.at += 1;
         Ok(c)
     }
 
-    fn union(&mut self) -> Parsed<Id> {
+    fn has(&self, operator: Operators) -> bool {
+        self.operators & operator != 0
+    }
+
+    /// Returns the error at the current place.
+    fn error(&self, what: &str) -> SearchError {
+        self.error_at(self.at, what)
+    }
+
+    /// Returns the error at a place, which counts UTF-16 units.
+    fn error_at(&self, at: usize, what: &str) -> SearchError {
+        let units: usize = self.chars.iter().take(at).map(|c| c.len_utf16()).sum();
+        SearchError::argument(format!("{what} at position {units}"))
+    }
+
+    fn union(&mut self) -> Result<Id> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(format!("more than {MAX_DEPTH} levels of nested groups"));
+            return Err(SearchError::argument(format!(
+                "more than {MAX_DEPTH} levels of nested groups"
+            )));
         }
         let mut all = vec![self.intersection()?];
         while self.take('|') {
@@ -63,18 +137,20 @@ impl Parser<'_> {
         Ok(self.engine.union(all))
     }
 
-    fn intersection(&mut self) -> Parsed<Id> {
+    fn intersection(&mut self) -> Result<Id> {
         let mut id = self.sequence()?;
-        while self.take('&') {
+        while self.has(INTERSECTION) && self.take('&') {
             let other = self.sequence()?;
             id = self.engine.intersection(id, other);
         }
         Ok(id)
     }
 
-    fn sequence(&mut self) -> Parsed<Id> {
+    /// Parses at least one part. An operator that is not possible at the start is a character.
+    fn sequence(&mut self) -> Result<Id> {
         let mut parts = vec![self.repetition()?];
-        while self.peek().is_some_and(|c| !matches!(c, ')' | '|' | '&')) {
+        let is_end = |parser: &Self, c| matches!(c, ')' | '|') || c == '&' && parser.has(INTERSECTION);
+        while self.peek().is_some_and(|c| !is_end(self, c)) {
             parts.push(self.repetition()?);
         }
         let engine = &mut *self.engine;
@@ -84,56 +160,54 @@ impl Parser<'_> {
         ))
     }
 
-    fn repetition(&mut self) -> Parsed<Id> {
+    fn repetition(&mut self) -> Result<Id> {
         let mut id = self.complement()?;
         loop {
-            id = match self.peek() {
-                Some('?') => self.engine.union(vec![EMPTY, id]),
-                Some('*') => self.engine.star(id),
-                Some('+') => self.engine.repeat(id, 1, None),
+            let (least, most) = match self.peek() {
+                Some('?') => (0, Some(1)),
+                Some('*') => (0, None),
+                Some('+') => (1, None),
                 Some('{') => {
                     self.at += 1;
-                    let min = self
-                        .number()?
-                        .ok_or_else(|| format!("integer expected at position {}", self.at))?;
-                    let max = if self.take(',') { self.number()? } else { Some(min) };
-                    if !self.take('}') {
-                        return Err(format!("expected '}}' at position {}", self.at));
+                    let least = self.number()?.ok_or_else(|| self.error("integer expected"))?;
+                    let most = if self.take(',') { self.number()? } else { Some(least) };
+                    if self.peek() != Some('}') {
+                        return Err(self.error("expected '}'"));
                     }
-                    if min.max(max.unwrap_or(0)) > MAX_REPEATS {
-                        return Err(format!("more than {MAX_REPEATS} repetitions at position {}", self.at));
-                    }
-                    id = self.engine.repeat(id, min, max);
-                    continue;
+                    (least, most)
                 }
                 _ => return Ok(id),
             };
             self.at += 1;
+            if least.max(most.unwrap_or(0)) as usize > MAX_EXPRESSIONS {
+                return Err(too_complex());
+            }
+            id = match most {
+                Some(most) if most < least => NEVER,
+                most => self.engine.repeat(id, least, most),
+            };
         }
     }
 
-    fn number(&mut self) -> Parsed<Option<u32>> {
+    fn number(&mut self) -> Result<Option<u32>> {
         let mut digits = String::new();
         while let Some(digit) = self.peek().filter(char::is_ascii_digit) {
             digits.push(digit);
             self.at += 1;
         }
-        if digits.is_empty() {
-            Ok(None)
-        } else {
-            digits
-                .parse()
-                .map(Some)
-                .map_err(|_| format!("number too large at position {}", self.at))
+        match digits.parse::<i32>() {
+            _ if digits.is_empty() => Ok(None),
+            Ok(number) => Ok(Some(number.unsigned_abs())),
+            Err(_) => Err(SearchError::number(&digits)),
         }
     }
 
-    fn complement(&mut self) -> Parsed<Id> {
+    fn complement(&mut self) -> Result<Id> {
         let mut negations = 0;
-        while self.take('~') {
+        while self.has(COMPLEMENT) && self.take('~') {
             negations += 1;
         }
-        let id = self.simple()?;
+        let id = if self.take('[') { self.class()? } else { self.simple()? };
         Ok(if negations % 2 == 1 {
             self.engine.complement(id)
         } else {
@@ -141,75 +215,69 @@ impl Parser<'_> {
         })
     }
 
-    fn simple(&mut self) -> Parsed<Id> {
+    fn simple(&mut self) -> Result<Id> {
         match self.next()? {
             '.' => Ok(self.engine.any_char()),
-            '#' => Ok(NEVER),
-            '@' => Ok(self.engine.any_string()),
-            '[' => self.class(),
+            '#' if self.has(NO_TEXT) => Ok(NEVER),
+            '@' if self.has(ANY_STRING) => Ok(self.engine.any_string()),
             '"' => {
                 let mut text = String::new();
                 loop {
-                    match self
-                        .next()
-                        .map_err(|_| format!("expected '\"' at position {}", self.at))?
-                    {
-                        '"' => return Ok(self.engine.literal(&text)),
-                        c => text.push(c),
+                    match self.peek() {
+                        None => return Err(self.error("expected '\"'")),
+                        Some('"') => break,
+                        Some(c) => text.push(c),
                     }
+                    self.at += 1;
                 }
+                self.at += 1;
+                Ok(self.engine.literal(&text))
             }
             '(' => {
                 if self.take(')') {
                     return Ok(EMPTY);
                 }
                 let id = self.union()?;
-                if self.take(')') {
-                    Ok(id)
-                } else {
-                    Err(format!("expected ')' at position {}", self.at))
+                match self.take(')') {
+                    true => Ok(id),
+                    false => Err(self.error("expected ')'")),
                 }
             }
-            '<' => self.interval(),
+            '<' if self.has(AUTOMATON | INTERVAL) => self.interval(),
             '\\' => {
                 let c = self.next()?;
                 Ok(self.engine.class(vec![(c, c)]))
-            }
-            c @ ('*' | '+' | '?' | '{' | ')' | '|' | '&') => {
-                Err(format!("unexpected '{c}' at position {}", self.at - 1))
             }
             c => Ok(self.engine.class(vec![(c, c)])),
         }
     }
 
-    fn class_char(&mut self) -> Parsed<char> {
-        match self.next()? {
-            '\\' => self.next(),
-            c => Ok(c),
-        }
+    fn class_char(&mut self) -> Result<char> {
+        self.take('\\');
+        self.next()
     }
 
-    fn class(&mut self) -> Parsed<Id> {
-        let negated = self.take('^');
+    fn class(&mut self) -> Result<Id> {
+        let is_negated = self.take('^');
         let mut ranges = Vec::new();
         loop {
             let from = self.class_char()?;
-            let to = if self.peek() == Some('-') && self.chars.get(self.at + 1).is_some_and(|next| *next != ']') {
-                self.at += 1;
-                self.class_char()?
-            } else {
-                from
-            };
-            ranges.push((from, to));
-            if self.take(']') {
-                break;
+            let to = if self.take('-') { self.class_char()? } else { from };
+            if from > to {
+                let [from, to] = [from, to].map(u32::from);
+                let reason = format!("invalid range: from ({from}) cannot be > to ({to})");
+                return Err(SearchError::argument(reason));
             }
-            if self.peek().is_none() {
-                return Err(format!("expected ']' at position {}", self.at));
+            ranges.push((from, to));
+            match self.peek() {
+                None => return Err(self.error("expected ']'")),
+                Some(']') => break,
+                Some(_) => {}
             }
         }
+        self.at += 1;
         let class = self.engine.class(ranges);
-        if !negated {
+        if !is_negated {
             return Ok(class);
         }
         let (any, other) = (self.engine.any_char(), self.engine.complement(class));
@@ -218,23 +286,33 @@ impl Parser<'_> {
 
     /// Parses `<7-42>`: matches the numbers of the interval. If both bounds have the same length, numbers are
     /// zero-padded to it.
-    fn interval(&mut self) -> Parsed<Id> {
+    fn interval(&mut self) -> Result<Id> {
         let start = self.at;
         while self.peek().is_some_and(|c| c != '>') {
             self.at += 1;
         }
         let text: String = self.chars.get(start..self.at).unwrap_or(&[]).iter().collect();
         if !self.take('>') {
-            return Err(format!("expected '>' at position {}", self.at));
+            return Err(self.error("expected '>'"));
         }
-        let illegal = || format!("interval syntax error at position {start}");
+        let illegal = || self.error_at(self.at - 1, "interval syntax error");
         let Some((low, high)) = text.split_once('-') else {
-            return Err(format!("'{text}' not found"));
+            return match self.has(AUTOMATON) {
+                true => {
+                    self.automaton.get_or_insert(text);
+                    Ok(NEVER)
+                }
+                false => Err(illegal()),
+            };
         };
-        let (from, to): (u64, u64) = (
-            low.parse().map_err(|_| illegal())?,
-            high.parse().map_err(|_| illegal())?,
-        );
+        if !self.has(INTERVAL) {
+            return Err(self.error_at(self.at - 1, "illegal identifier"));
+        }
+        let number = |digits: &str| match digits.parse::<i32>() {
+            Ok(number) if number >= 0 => Ok(u64::from(number.unsigned_abs())),
+            _ => Err(illegal()),
+        };
+        let (from, to) = (number(low)?, number(high)?);
         let width = if low.len() == high.len() { low.len() } else { 0 };
         let (from, to) = (from.min(to), from.max(to));
         let length = to.checked_ilog10().unwrap_or(0) as usize + 1;

@@ -23,7 +23,7 @@ impl TermTest {
         Ok(match matcher {
             Matcher::Prefix(text) => TermTest::Prefix(text.clone()),
             Matcher::Wildcard(pattern) => TermTest::Regexp(Box::new(Regexp::wildcard(pattern)?)),
-            Matcher::Regexp { pattern, .. } => TermTest::Regexp(Box::new(Regexp::parse(pattern)?)),
+            Matcher::Regexp { text, operators } => TermTest::Regexp(Box::new(Regexp::parse(text, *operators)?)),
             Matcher::Range { lower, upper } => TermTest::Range {
                 lower: lower.clone(),
                 upper: upper.clone(),

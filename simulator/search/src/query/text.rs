@@ -85,9 +85,9 @@ pub(super) fn matching(context: &Context<'_>, name: &str, matcher: Matcher) -> Q
 pub(super) fn id_pattern_query(context: &Context<'_>, name: &str, matcher: &Matcher) -> Option<Query> {
     let of_type = |type_name: &str| match matcher {
         Matcher::Prefix(prefix) => Some(Matcher::Prefix(format!("{type_name}#{prefix}"))),
-        Matcher::Regexp { pattern, text } => Some(Matcher::Regexp {
-            pattern: format!("{type_name}#{pattern}"),
+        Matcher::Regexp { text, operators } => Some(Matcher::Regexp {
             text: format!("{type_name}#{text}"),
+            operators: *operators,
         }),
         _ => None,
     };

@@ -41,8 +41,8 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let (queue, quotas) = (runtime.queue(), runtime.informer("v1", "resourcequotas").await?);
     let keys = queue.clone();
     quotas.on_change(move |change| {
-        let limits = |quota: &Arc<Object>| meta::lookup(quota, "spec.hard").cloned();
-        let is_same = |quota: &Arc<Object>| change.old.as_ref().is_some_and(|old| limits(old) == limits(quota));
+        let hard = |quota| meta::lookup(quota, "spec.hard");
+        let is_same = |quota| change.old.as_ref().is_some_and(|old| hard(old) == hard(quota));
         let changed = change.new.iter().filter(|quota| !is_same(quota));
         keys.extend(changed.map(|quota| ObjectKey::of(quota)));
     });
