@@ -91,8 +91,9 @@ impl Extraction<'_> {
                 ..
             } => {
                 let mut slots = phrase_terms(slots);
-                if let Some((position, prefix)) = last {
-                    slots.push((*position, vec![PhraseTerm::Prefix(prefix.clone())]));
+                if let Some((position, prefixes)) = last {
+                    let prefixes = prefixes.iter().cloned().map(PhraseTerm::Prefix);
+                    slots.push((*position, prefixes.collect()));
                 }
                 push(field, ClauseKind::Phrase(slots, *slop));
             }

@@ -401,6 +401,7 @@ impl Builder<'_> {
             phrase: quoted || self.settings.auto_generate_phrase_queries,
             slop,
             occur: self.settings.operator.occur(),
+            has_gaps: self.settings.enable_position_increments,
         };
         let analyzer = match quoted {
             true => self.quote_analyzer(name),

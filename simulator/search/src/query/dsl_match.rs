@@ -9,14 +9,13 @@ use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::mapping::Field;
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, minimum, parsing_error, rewrite_of, with_boost,
-    with_minimum,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, with_boost, with_minimum,
 };
 use crate::query::frequency::FrequencyQuery;
 use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
-use crate::query::text::{Style, analyzed, slop_of};
+use crate::query::text::{Style, analyzed, slop_of, words};
 use crate::query::value::{exact_field, exact_value};
-use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, Rewrite};
+use crate::query::{Context, Matcher, Operator, Query, QueryKind, Rewrite};
 use crate::ties::in_hash_order;
 
 /// Settings of a match query.
@@ -137,6 +136,7 @@ impl MatchSettings {
             phrase: self.kind != MatchType::Boolean,
             slop: self.slop,
             occur: self.operator.occur(),
+            has_gaps: true,
         };
         let Some(mut query) = analyzed(context, &field, &analyzer, &self.text, style)? else {
             return Ok(Some(self.empty()));
@@ -233,14 +233,12 @@ fn with_prefix(query: Query, expansions: usize) -> Query {
             field,
             slots: vec![],
             slop: 0,
-            last: Some((0, text)),
+            last: Some((0, vec![text])),
             expansions,
         }
         .into(),
         QueryKind::Phrase { field, mut slots, slop } => {
-            let last = slots
-                .pop()
-                .and_then(|(position, mut texts)| texts.pop().map(|text| (position, text)));
+            let last = slots.pop();
             QueryKind::PhrasePrefix {
                 field,
                 slots,
@@ -425,44 +423,19 @@ impl MatchSettings {
                 continue;
             }
             let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
-            let terms = analyzer.terms(&self.text);
-            let clauses: Vec<(Occur, Query)> = terms
-                .into_iter()
-                .map(|(_, text)| {
-                    let fields = members
-                        .iter()
-                        .map(|(name, boost)| (context.field(name), *boost))
-                        .collect();
-                    let blended = QueryKind::Blended {
-                        fields,
-                        text,
-                        tie,
-                        cutoff: self.cutoff,
-                    };
-                    (self.operator.occur(), blended.into())
+            let blended = words(analyzer.terms(&self.text), self.operator.occur(), |text| {
+                let fields = members.iter().map(|(name, boost)| (context.field(name), *boost));
+                Query::from(QueryKind::Blended {
+                    fields: fields.collect(),
+                    text,
+                    tie,
+                    cutoff: self.cutoff,
                 })
-                .collect();
-            let optional = if self.operator == Operator::Or {
-                clauses.len()
-            } else {
-                0
-            };
-            let wanted = self
-                .minimum_should_match
-                .as_ref()
-                .map_or(0, |wanted| minimum(wanted, optional));
-            match clauses.len() {
-                0 => queries.push(self.empty()),
-                1 => queries.extend(clauses.into_iter().map(|(_, query)| query)),
-                _ => queries.push(
-                    QueryKind::Bool {
-                        clauses,
-                        minimum_should_match: wanted,
-                        coord: true,
-                    }
-                    .into(),
-                ),
-            }
+            });
+            queries.push(match blended {
+                None => self.empty(),
+                Some(query) => with_minimum(query, self.minimum_should_match.as_ref())?,
+            });
         }
         Ok(match queries.len() {
             0 | 1 => queries.pop(),

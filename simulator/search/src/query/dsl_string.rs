@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::dates::TimeZone;
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::query::dsl_match::{field_boosts, fields_of};
@@ -73,8 +74,15 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         analyzer: settings.analyzer(context, "simple_query_string")?,
         lowercase: settings.flag("lowercase_expanded_terms").unwrap_or(true),
         lenient: settings.flag("lenient").unwrap_or(false),
+        analyzes_wildcards: settings.flag("analyze_wildcard").unwrap_or(false),
     };
-    let query = simple::parse(context, &text, &parsed)?.unwrap_or_else(|| QueryKind::Nothing.into());
+    let query = match simple::parse(context, &text, &parsed)? {
+        Some(query) => query,
+        None if settings.get("_name").is_some() => {
+            return Err(SearchError::new(500, Exception::NullPointer, "Query may not be null"));
+        }
+        None => QueryKind::Nothing.into(),
+    };
     let query = with_minimum(query, settings.get("minimum_should_match"))?;
     Ok(settings.named(context, query))
 }
@@ -171,6 +179,7 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
         ("analyze_wildcard", &mut parsed.analyze_wildcard),
         ("allow_leading_wildcard", &mut parsed.allow_leading_wildcard),
         ("auto_generate_phrase_queries", &mut parsed.auto_generate_phrase_queries),
+        ("enable_position_increments", &mut parsed.enable_position_increments),
         ("lenient", &mut parsed.lenient),
         ("use_dis_max", &mut parsed.use_dis_max),
     ] {

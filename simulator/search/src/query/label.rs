@@ -43,19 +43,7 @@ pub(crate) fn label(query: &Query) -> String {
         QueryKind::AllDocs => "*:*".to_owned(),
         QueryKind::Nothing => "MatchNoDocsQuery".to_owned(),
         QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => named(field, text),
-        QueryKind::Phrase { field, slots, slop } => {
-            let texts: Vec<String> = slots
-                .iter()
-                .map(|(_, texts)| {
-                    if let [only] = texts.as_slice() {
-                        only.clone()
-                    } else {
-                        format!("({})", texts.join(" "))
-                    }
-                })
-                .collect();
-            named(field, &format!("\"{}\"{}", texts.join(" "), slop_label(*slop)))
-        }
+        QueryKind::Phrase { field, slots, slop } => named(field, &phrase_label(slots, *slop)),
         QueryKind::PhrasePrefix {
             field,
             slots,
@@ -63,12 +51,13 @@ pub(crate) fn label(query: &Query) -> String {
             last,
             ..
         } => {
-            let texts = slots
-                .iter()
-                .flat_map(|(_, texts)| texts)
-                .chain(last.iter().map(|(_, text)| text));
-            let texts: Vec<String> = texts.cloned().collect();
-            named(field, &format!("\"{}*\"{}", texts.join(" "), slop_label(*slop)))
+            let before = slots.iter().map(|(_, texts)| alternatives_label(texts));
+            let prefixes = last.iter().map(|(_, prefixes)| {
+                let prefixes: Vec<String> = prefixes.iter().map(|prefix| format!("{prefix}*")).collect();
+                alternatives_label(&prefixes)
+            });
+            let texts: Vec<String> = before.chain(prefixes).collect();
+            named(field, &format!("\"{}\"{}", texts.join(" "), slop_label(*slop)))
         }
         QueryKind::MultiTerm { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range { field, range } => named(field, &range.to_string()),
@@ -167,6 +156,30 @@ pub(crate) fn label(query: &Query) -> String {
         }
     };
     if prints_boost(&query.kind) { body + &boost } else { body }
+}
+
+/// Shows a phrase, with a `?` for each word that was removed. Words before the first are only shown if no
+/// place has several.
+pub(crate) fn phrase_label(slots: &[(u32, Vec<String>)], slop: u32) -> String {
+    let has_several = slots.iter().any(|(_, texts)| texts.len() > 1);
+    let mut next = slots
+        .first()
+        .map_or(0, |(first, _)| if has_several { *first } else { 0 });
+    let mut shown = Vec::new();
+    for (position, texts) in slots {
+        shown.extend((next..*position).map(|_| "?".to_owned()));
+        shown.push(alternatives_label(texts));
+        next = position + 1;
+    }
+    format!("\"{}\"{}", shown.join(" "), slop_label(slop))
+}
+
+/// Shows the words at one place.
+fn alternatives_label(texts: &[String]) -> String {
+    match texts {
+        [only] => only.clone(),
+        several => format!("({})", several.join(" ")),
+    }
 }
 
 fn slop_label(slop: u32) -> String {

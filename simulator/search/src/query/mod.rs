@@ -68,7 +68,7 @@ pub(crate) use geo::{
 pub(crate) use geo_point::{GeoPoint, MAX_GEOHASH_LENGTH};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
-pub(crate) use label::{boost_label, label};
+pub(crate) use label::{boost_label, label, phrase_label};
 pub(crate) use multi_value_mode::MultiValueMode;
 pub(crate) use numeric_range::NumericRange;
 use regexp_parser::Operators;
@@ -220,12 +220,12 @@ pub(crate) enum QueryKind {
         slots: Vec<(u32, Vec<String>)>,
         slop: u32,
     },
-    /// A phrase whose last term is a prefix.
+    /// A phrase whose last terms are prefixes.
     PhrasePrefix {
         field: QueryField,
         slots: Vec<(u32, Vec<String>)>,
         slop: u32,
-        last: Option<(u32, String)>,
+        last: Option<(u32, Vec<String>)>,
         expansions: usize,
     },
     /// All terms that a matcher accepts.

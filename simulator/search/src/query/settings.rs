@@ -48,6 +48,8 @@ pub(crate) struct StringSettings {
     pub(crate) allow_leading_wildcard: bool,
     pub(crate) auto_generate_phrase_queries: bool,
     pub(crate) phrase_slop: i32,
+    /// Whether words that were removed from a phrase leave gaps.
+    pub(crate) enable_position_increments: bool,
     /// Similarity, or number of edits from 1 on, of a fuzzy term without one. Default: 2 edits.
     pub(crate) fuzzy_similarity: f32,
     pub(crate) fuzzy_prefix_length: i64,
@@ -72,6 +74,7 @@ impl Default for StringSettings {
             allow_leading_wildcard: true,
             auto_generate_phrase_queries: false,
             phrase_slop: 0,
+            enable_position_increments: true,
             fuzzy_similarity: 2.0,
             fuzzy_prefix_length: 0,
             fuzzy_max_expansions: 50,

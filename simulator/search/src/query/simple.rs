@@ -8,6 +8,9 @@ use crate::query::text::{Style, analyzed, slop_of};
 use crate::query::value::scored_number;
 use crate::query::{Context, Matcher, Occur, Query, QueryKind};
 
+/// Maximum length of a number, in UTF-16 units. A longer text has no terms.
+const MAX_NUMBER_LENGTH: usize = 32;
+
 /// Set of enabled operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flags(u16);
@@ -71,6 +74,8 @@ pub(super) struct SimpleSettings {
     pub(super) analyzer: Option<Analyzer>,
     pub(super) lowercase: bool,
     pub(super) lenient: bool,
+    /// Whether the text before a `*` is analyzed.
+    pub(super) analyzes_wildcards: bool,
 }
 
 /// The query tree under construction.
@@ -202,6 +207,8 @@ impl Parser<'_> {
         let mut slop = 0;
         if text.get(at) == Some(&'~') && self.has(Flags::NEAR) {
             (slop, at) = self.edits(text, at);
+            // The character after the number is skipped.
+            at += 1;
         }
         let query = self.over_fields(|field| self.analyzed(field, &phrase, true, slop_of(slop.into())))?;
         self.add(state, query);
@@ -277,7 +284,11 @@ impl Parser<'_> {
             })?
         } else if prefix {
             term.pop();
-            multi_term(Matcher::Prefix(expanded(&term)))?
+            let term = expanded(&term);
+            match self.settings.analyzes_wildcards {
+                true => self.over_fields(|field| self.analyzed_prefix(field, &term))?,
+                false => multi_term(Matcher::Prefix(term))?,
+            }
         } else {
             self.over_fields(|field| self.analyzed(field, &term, false, 0))?
         };
@@ -286,20 +297,54 @@ impl Parser<'_> {
     }
 
     fn analyzed(&self, name: &str, text: &str, phrase: bool, slop: i32) -> Result<Option<Query>> {
-        if let Some(query) = scored_number(self.context, self.context.analyzed(name), text)? {
-            return Ok(Some(query));
+        // An analyzer makes texts of numbers, too.
+        if self.settings.analyzer.is_none()
+            && let Some(number) = self
+                .context
+                .analyzed(name)
+                .filter(|field| field.field_type.kind.is_numeric())
+        {
+            let is_read = text.encode_utf16().count() <= MAX_NUMBER_LENGTH;
+            return match is_read {
+                true => scored_number(self.context, Some(number), text),
+                false => Ok(None),
+            };
         }
-        let analyzer = match &self.settings.analyzer {
-            Some(analyzer) => analyzer.clone(),
-            None => self.context.search_analyzer(name),
-        };
+        let analyzer = self.analyzer(name);
         let style = Style {
             phrase,
             slop,
             occur: self.settings.operator,
+            has_gaps: true,
         };
         let field = self.context.field(name).without_boosts();
         analyzed(self.context, &field, &analyzer, text, style)
+    }
+
+    fn analyzer(&self, name: &str) -> Analyzer {
+        let own = self.settings.analyzer.clone();
+        own.unwrap_or_else(|| self.context.search_analyzer(name))
+    }
+
+    /// Returns the prefixes that are the terms of a text.
+    fn analyzed_prefix(&self, name: &str, text: &str) -> Result<Option<Query>> {
+        if self.settings.analyzer.is_none() {
+            scored_number(self.context, self.context.analyzed(name), text)?;
+        }
+        let mut prefixes: Vec<Query> = self
+            .analyzer(name)
+            .terms(text)
+            .into_iter()
+            .map(|(_, term)| {
+                let (field, matcher) = (self.context.field(name), Matcher::Prefix(term));
+                QueryKind::MultiTerm { field, matcher }.into()
+            })
+            .collect();
+        match prefixes.len() {
+            0 => Err(SearchError::null_pointer()),
+            1 => Ok(prefixes.pop()),
+            _ => Ok(Some(Query::any(prefixes))),
+        }
     }
 
     fn over_fields(&self, build: impl Fn(&str) -> Result<Option<Query>>) -> Result<Option<Query>> {

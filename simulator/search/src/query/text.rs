@@ -203,6 +203,20 @@ pub(super) struct Style {
     pub(super) phrase: bool,
     pub(super) slop: i32,
     pub(super) occur: Occur,
+    /// Whether words that were removed from a phrase leave gaps.
+    pub(super) has_gaps: bool,
+}
+
+/// Brings the terms at one position together.
+fn by_position(terms: Vec<(u32, String)>) -> Vec<(u32, Vec<String>)> {
+    let mut slots: Vec<(u32, Vec<String>)> = Vec::new();
+    for (position, text) in terms {
+        match slots.last_mut() {
+            Some((last, texts)) if *last == position => texts.push(text),
+            _ => slots.push((position, vec![text])),
+        }
+    }
+    slots
 }
 
 /// Builds the query for the terms of an analyzed text. Returns `None` if there are no terms.
@@ -213,47 +227,59 @@ pub(super) fn analyzed(
     text: &str,
     style: Style,
 ) -> Result<Option<Query>> {
-    let mut terms = analyzer.terms(text);
+    let terms = analyzer.terms(text);
     if terms.len() > context.max_clauses {
         return Err(too_many_clauses(context.max_clauses));
     }
-    let term = |text: String| {
+    let is_phrase = style.phrase && has_places(&terms);
+    if is_phrase && terms.len() > 1 {
+        if style.slop < 0 {
+            return Err(SearchError::argument("slop value cannot be negative"));
+        }
+        let mut slots = by_position(terms);
+        if !style.has_gaps {
+            for (at, (position, _)) in (0..).zip(&mut slots) {
+                *position = at;
+            }
+        }
+        return Ok(Some(Query::from(QueryKind::Phrase {
+            field: field.clone(),
+            slots,
+            slop: style.slop.cast_unsigned(),
+        })));
+    }
+    Ok(words(terms, style.occur, |text| {
         Query::from(QueryKind::Term {
             field: field.clone(),
             text,
         })
+    }))
+}
+
+/// Returns whether terms are at several positions. Words that were removed before the first count.
+fn has_places(terms: &[(u32, String)]) -> bool {
+    terms.last().is_some_and(|(last, _)| *last > 0)
+}
+
+/// Builds the query for the terms of a text: one clause for each position, in which several terms are alternatives.
+pub(super) fn words(terms: Vec<(u32, String)>, occur: Occur, word: impl Fn(String) -> Query) -> Option<Query> {
+    let has_places = has_places(&terms);
+    let any_of = |texts: Vec<String>| Query::any_without_coord(texts.into_iter().map(&word));
+    let place = |(_, texts)| match <[String; 1]>::try_from(texts) {
+        Ok([only]) => word(only),
+        Err(several) => any_of(several),
     };
-    Ok(match terms.len() {
-        0 => None,
-        1 => terms.pop().map(|(_, text)| term(text)),
-        _ if style.phrase && style.slop < 0 => return Err(SearchError::argument("slop value cannot be negative")),
-        _ if style.phrase => Some(
-            QueryKind::Phrase {
-                field: field.clone(),
-                slots: terms
-                    .into_iter()
-                    .map(|(position, text)| (position, vec![text]))
-                    .collect(),
-                slop: style.slop.cast_unsigned(),
-            }
-            .into(),
-        ),
-        _ => {
-            let positions = terms.last().map_or(0, |(last, _)| last + 1);
-            let clauses = terms
-                .into_iter()
-                .map(|(_, text)| (if positions > 1 { style.occur } else { Occur::Should }, term(text)))
-                .collect();
-            Some(
-                QueryKind::Bool {
-                    clauses,
-                    minimum_should_match: 0,
-                    coord: positions > 1,
-                }
-                .into(),
-            )
-        }
-    })
+    let has_several = terms.len() > 1;
+    let mut clauses: Vec<Query> = by_position(terms).into_iter().map(place).collect();
+    if !(has_several && has_places) {
+        return clauses.pop();
+    }
+    let clauses = clauses.into_iter().map(|clause| (occur, clause));
+    Some(Query::from(QueryKind::Bool {
+        clauses: clauses.collect(),
+        minimum_should_match: 0,
+        coord: true,
+    }))
 }
 
 pub(super) fn too_many_clauses(limit: usize) -> SearchError {

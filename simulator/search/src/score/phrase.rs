@@ -13,13 +13,15 @@ pub(super) struct Slot {
     pub(super) alternatives: Vec<SegmentPostings>,
     /// Numbers of the terms. The same term has the same number in every slot.
     pub(super) terms: Vec<usize>,
-    /// Offset from the start of the phrase.
+    /// Offset from the start of the phrase, with the words that were removed there.
     pub(super) offset: u32,
     /// Number of the slot in the phrase.
     place: usize,
     /// Added to each position. In an exact phrase it is the distance to the last slot, so that the positions of a match
     /// are equal.
     shift: u32,
+    /// First position, with the shift, at which an exact phrase can be.
+    floor: u32,
     positions: Vec<u32>,
 }
 
@@ -31,6 +33,7 @@ impl Slot {
             offset,
             place: 0,
             shift: 0,
+            floor: 0,
             positions: Vec::new(),
         }
     }
@@ -55,16 +58,20 @@ impl Slot {
     fn read(&mut self, doc: u32, distinct: bool) {
         self.positions.clear();
         if let [only] = self.alternatives.as_mut_slice() {
-            return only.append_positions_with_offset(self.shift, &mut self.positions);
-        }
-        for postings in &mut self.alternatives {
-            if postings.doc() == doc {
-                postings.append_positions_with_offset(self.shift, &mut self.positions);
+            only.append_positions_with_offset(self.shift, &mut self.positions);
+        } else {
+            for postings in &mut self.alternatives {
+                if postings.doc() == doc {
+                    postings.append_positions_with_offset(self.shift, &mut self.positions);
+                }
+            }
+            self.positions.sort_unstable();
+            if distinct {
+                self.positions.dedup();
             }
         }
-        self.positions.sort_unstable();
-        if distinct {
-            self.positions.dedup();
+        if self.floor > 0 {
+            self.positions.retain(|position| *position >= self.floor);
         }
     }
 }
@@ -108,10 +115,13 @@ pub(super) struct Phrase {
 
 impl PhraseScorer {
     pub(super) fn new(mut slots: Vec<Slot>, slop: u32, score: TermScore) -> PhraseScorer {
-        let last = slots.iter().map(|slot| slot.offset).max().unwrap_or(0);
+        let offsets = slots.iter().map(|slot| slot.offset);
+        let last = offsets.clone().max().unwrap_or(0);
+        let is_first = offsets.min() == Some(0);
         for (place, slot) in slots.iter_mut().enumerate() {
             slot.place = place;
             slot.shift = if slop == 0 { last - slot.offset } else { 0 };
+            slot.floor = if slop == 0 && !is_first { last } else { 0 };
         }
         slots.sort_by_key(Slot::cost);
         MatchScorer::of(Phrase {

@@ -67,8 +67,12 @@ impl Rewriter<'_> {
                 expansions,
             } => {
                 let mut slots = slots.clone();
-                if let Some((position, prefix)) = last {
-                    let texts = terms_with_prefix(self.view, field, prefix, *expansions)?;
+                if let Some((position, prefixes)) = last {
+                    let mut texts = Vec::new();
+                    for prefix in prefixes {
+                        let most = expansions.saturating_sub(texts.len());
+                        texts.extend(terms_with_prefix(self.view, field, prefix, most)?);
+                    }
                     if texts.is_empty() {
                         return Ok(Cow::Owned(QueryKind::Nothing.into()));
                     }

@@ -374,6 +374,10 @@ impl Weight {
         if !FrequentPhrase::suits(terms.iter().map(|(info, _)| info.doc_freq)) {
             return Ok(None);
         }
+        // A phrase after removed words may not be at the start.
+        if terms.iter().all(|(_, offset)| *offset > 0) {
+            return Ok(None);
+        }
         let last = terms.iter().map(|(_, offset)| *offset).max().unwrap_or(0);
         let words = terms.into_iter().map(|(info, offset)| {
             let (blocks, positions) = segment.blocks(info)?;

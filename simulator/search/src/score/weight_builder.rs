@@ -5,6 +5,7 @@ use tantivy::postings::TermInfo;
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, View, Within, outer_docs};
+use crate::query::phrase_label;
 use crate::query::{
     Expansion, Function, GeoPoint, NumericRange, Query, QueryField, QueryKind, SpanQuery, TermTest, expand, terms_of,
 };
@@ -339,7 +340,6 @@ impl WeightBuilder<'_> {
     }
 
     fn phrase(&self, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u32) -> Result<WeightKind> {
-        let first = slots.first().map_or(0, |(position, _)| *position);
         let mut numbers: Vec<&str> = Vec::new();
         let mut statistics = Vec::new();
         let mut places = Vec::new();
@@ -355,28 +355,13 @@ impl WeightBuilder<'_> {
                 terms.push((number, infos));
             }
             places.push(PhraseSlot {
-                offset: position - first,
+                offset: *position,
                 terms,
             });
         }
-        let texts: Vec<String> = slots
-            .iter()
-            .map(|(_, texts)| {
-                if let [only] = texts.as_slice() {
-                    only.clone()
-                } else {
-                    format!("({})", texts.join(" "))
-                }
-            })
-            .collect();
-        let text = format!(
-            "\"{}\"{}",
-            texts.join(" "),
-            if slop > 0 { format!("~{slop}") } else { String::new() }
-        );
         Ok(WeightKind::Phrase {
             similarity: self.similarity(field, statistics)?,
-            text,
+            text: phrase_label(slots, slop),
             first: slots
                 .iter()
                 .flat_map(|(_, texts)| texts)
