@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::dates::{Fill, parse_math};
-use crate::durations::duration;
+use crate::durations::millis;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::json::text_of;
@@ -97,6 +97,10 @@ pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> 
     if let Some(own) = read.get("boost_mode") {
         let modes = ["avg", "max", "min", "sum", "multiply", "replace"];
         settings.boost_mode = mode(context, "boost_mode", own, &modes)?;
+    }
+    // The filter of an only function is none if it accepts everything.
+    if let [only] = functions.as_mut_slice() {
+        only.filter.take_if(|filter| filter.kind == QueryKind::All);
     }
     let query = query.map(|query| query.unwrap_or_else(|| QueryKind::Nothing.into()));
     let query = match (query, filter.flatten()) {
@@ -237,6 +241,10 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
             let name = only("field")
                 .map(text_of)
                 .ok_or_else(|| parsing_error(context, "[field_value_factor] required field 'field' missing"))?;
+            let modifier = only("modifier")
+                .filter(|modifier| !modifier.is_null())
+                .map_or_else(|| "none".to_owned(), text_of);
+            let modifier = Modifier::parse(&modifier).ok_or_else(|| unknown_modifier(&modifier))?;
             if let Some(data) = context.mapping.field_data(&name) {
                 data.cast(&name, DataUse::Numbers)?;
             }
@@ -244,9 +252,6 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 let reason = format!("Unable to find a field mapper for field [{name}]");
                 SearchError::new(500, Exception::Elasticsearch, reason)
             })?;
-            let modifier = only("modifier")
-                .filter(|modifier| !modifier.is_null())
-                .map_or_else(|| "none".to_owned(), text_of);
             Ok(Function::FieldValue {
                 field: QueryField {
                     name: name.as_str().into(),
@@ -256,7 +261,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                 factor: value
                     .get("factor")
                     .map_or(Ok(1.0), |factor| number_at(context, factor))? as f32,
-                modifier: Modifier::parse(&modifier).ok_or_else(|| unknown_modifier(&modifier))?,
+                modifier,
             })
         }
         "script_score" | "scriptScore" => {
@@ -308,7 +313,6 @@ fn number_at(context: &Context<'_>, value: &Value) -> Result<f64> {
 const DECAY_SETTINGS: [&str; 4] = ["scale", "origin", "decay", "offset"];
 
 fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> {
-    let malformed = || parsing_error(context, &format!("malformed score function score parameters [{shape}]"));
     // The last field counts.
     let (mut found, mut mode) = (None, MultiValueMode::Min);
     for (name, settings) in value.as_object().into_iter().flatten() {
@@ -340,9 +344,7 @@ fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> 
             .get(key)
             .map(|value| match value {
                 value if is_point => metres(value, None).ok_or_else(|| SearchError::number(&text_of(value))),
-                Value::String(text) if dates => duration(text)
-                    .map(|length| length.as_millis() as f64)
-                    .ok_or_else(malformed),
+                Value::String(text) if dates => millis(text).map(|length| length as f64),
                 other => number_at(context, other),
             })
             .transpose()

@@ -14,57 +14,80 @@ use crate::query::geo_point::MAX_GEOHASH_LENGTH;
 use crate::query::value::term;
 use crate::query::{Caching, Context, DistanceType, FilterClass, GeoPoint, GeoShape, Query, QueryField, QueryKind};
 
+/// What the members of a geo filter say about its shape.
+enum Given {
+    Center(GeoPoint),
+    Shape(GeoShape),
+}
+
+/// Settings of all geo filters.
+const COMMON: [&str; 5] = ["_name", "_cache", "_cache_key", "_cacheKey", "normalize"];
+
+/// Returns the settings of a geo filter that others do not have.
+fn settings_of(name: &str) -> &'static [&'static str] {
+    match name {
+        "geo_distance" => &[
+            "distance",
+            "unit",
+            "distance_type",
+            "distanceType",
+            "optimize_bbox",
+            "optimizeBbox",
+        ],
+        "geo_distance_range" => &[
+            "from",
+            "to",
+            "gt",
+            "gte",
+            "ge",
+            "lt",
+            "lte",
+            "le",
+            "include_lower",
+            "includeLower",
+            "include_upper",
+            "includeUpper",
+            "unit",
+            "distance_type",
+            "distanceType",
+            "optimize_bbox",
+            "optimizeBbox",
+        ],
+        "geo_polygon" => &[],
+        _ => &["type"],
+    }
+}
+
 /// Parses `geo_distance`, `geo_distance_range`, `geo_bounding_box` and `geo_polygon`.
 pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
-    const SETTINGS: [&str; 22] = [
-        "distance",
-        "unit",
-        "distance_type",
-        "distanceType",
-        "optimize_bbox",
-        "optimizeBbox",
-        "_name",
-        "_cache",
-        "_cache_key",
-        "normalize",
-        "from",
-        "to",
-        "gt",
-        "gte",
-        "lt",
-        "lte",
-        "include_lower",
-        "include_upper",
-        "type",
-        "ignore_malformed",
-        "coerce",
-        "validation_method",
-    ];
     // Objects and arrays are points, whatever their name is.
-    let is_setting = |key: &str, value: &Value| SETTINGS.contains(&key) && !value.is_object() && !value.is_array();
-    let mut members = object.iter().filter(|(key, value)| !is_setting(key, value));
-    let (path, value, center) = match name {
+    let is_known = |key: &str| COMMON.contains(&key) || settings_of(name).contains(&key);
+    let is_setting = |key: &str, value: &Value| is_known(key) && !value.is_object() && !value.is_array();
+    let members = object.iter().filter(|(key, value)| !is_setting(key, value));
+    let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
+    let (path, shape) = match name {
         "geo_distance" | "geo_distance_range" => {
             let (path, center) = place(context, name, members)?.ok_or_else(SearchError::null_pointer)?;
-            (path, &Value::Null, center)
+            (path, Given::Center(center))
         }
         "geo_polygon" => {
-            let (path, value) = members
-                .next()
-                .ok_or_else(|| parsing_error(context, "no points defined for geo_polygon filter"))?;
-            check_polygon(context, path, value)?;
-            (path.as_str(), value, GeoPoint::default())
+            let (path, corners) = polygon(context, object.iter(), members)?;
+            (path, Given::Shape(GeoShape::Polygon(corners)))
         }
         _ => {
-            let (path, value) = members
-                .next()
-                .filter(|(_, value)| !value.is_null())
-                .ok_or_else(SearchError::null_pointer)?;
-            if !value.is_object() {
-                let reason = format!("[geo_bbox] filter does not support [{path}]");
-                return Err(parsing_error(context, &reason));
+            let mut found = None;
+            for (path, value) in members.filter(|(_, value)| !value.is_null()) {
+                // The items of an array are values of the setting.
+                if value.is_array() && is_known(path) {
+                    continue;
+                }
+                if !value.is_object() {
+                    let reason = format!("[geo_bbox] filter does not support [{path}]");
+                    return Err(parsing_error(context, &reason));
+                }
+                found = Some((path.as_str(), Given::Shape(bounding_box(value, is_indexed("type"))?)));
             }
-            (path.as_str(), value, GeoPoint::default())
+            found.ok_or_else(SearchError::null_pointer)?
         }
     };
     let named = |key: &str| object.get(key).filter(|value| is_scalar(value)).map(text_of);
@@ -76,6 +99,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         let reason = format!("type [{other}] for bounding box optimization not supported");
         return Err(SearchError::illegal(reason));
     }
+    let distance_type = DistanceType::of(object)?;
     let length = |keys: &[&str]| {
         // The last one counts.
         let is_given = |(key, value): &(&String, &Value)| keys.contains(&key.as_str()) && !value.is_null();
@@ -87,55 +111,46 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             })
             .transpose()
     };
-    let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
-    let mut shape = match name {
-        "geo_distance" => GeoShape::Distance {
+    let mut shape = match shape {
+        Given::Center(center) if name == "geo_distance" => GeoShape::Distance {
             center,
             from: None,
             to: length(&["distance"])?
                 .ok_or_else(|| parsing_error(context, "geo_distance requires 'distance' to be specified"))?,
-            distance_type: DistanceType::of(object)?,
+            distance_type,
         },
-        "geo_distance_range" => {
-            let includes = |side: &str, exclusive: &str| {
-                !object.contains_key(exclusive) && object.get(&format!("include_{side}")).is_none_or(truth)
+        Given::Center(center) => {
+            let includes = |keys: [&str; 2], exclusive: &str| {
+                let is_set = keys.iter().find_map(|key| object.get(*key)).is_none_or(truth);
+                !object.contains_key(exclusive) && is_set
             };
-            let from = length(&["from", "gte", "gt"])?;
-            let to = length(&["to", "lte", "lt"])?;
-            let from = from.map(|from| if includes("lower", "gt") { from } else { from.next_up() });
-            let to = to.map(|to| if includes("upper", "lt") { to } else { to.next_down() });
+            let from = length(&["from", "gte", "ge", "gt"])?;
+            let to = length(&["to", "lte", "le", "lt"])?;
+            let from = from.map(|from| match includes(["include_lower", "includeLower"], "gt") {
+                true => from,
+                false => from.next_up(),
+            });
+            let to = to.map(|to| match includes(["include_upper", "includeUpper"], "lt") {
+                true => to,
+                false => to.next_down(),
+            });
             GeoShape::Distance {
                 center,
                 from: Some(from.unwrap_or(f64::NEG_INFINITY)),
                 to: to.unwrap_or(f64::INFINITY),
-                distance_type: DistanceType::of(object)?,
+                distance_type,
             }
         }
-        "geo_polygon" => {
-            let corners = value.get("points").and_then(Value::as_array).into_iter().flatten();
-            let mut corners = corners.map(GeoPoint::read).collect::<Result<Vec<_>>>()?;
-            let is_closed = corners.first() == corners.last();
-            if let (false, Some(first)) = (is_closed || corners.len() < 3, corners.first().copied()) {
-                corners.push(first);
-            }
-            match corners.len() {
-                0 => return Err(parsing_error(context, "no points defined for geo_polygon filter")),
-                1 | 2 => return Err(parsing_error(context, "too few points defined for geo_polygon filter")),
-                3 if is_closed => return Err(parsing_error(context, "too few points defined for geo_polygon filter")),
-                _ => GeoShape::Polygon(corners),
-            }
-        }
-        _ => {
-            if let Some(other) = named("type").filter(|text| !matches!(text.as_str(), "memory" | "indexed")) {
-                let reason = "not supported, either 'indexed' or 'memory' are allowed";
-                return Err(parsing_error(
-                    context,
-                    &format!("geo bounding box type [{other}] {reason}"),
-                ));
-            }
-            bounding_box(value, is_indexed("type"))?
-        }
+        Given::Shape(shape) => shape,
     };
+    let storage = named("type").filter(|text| !matches!(text.as_str(), "memory" | "indexed"));
+    if let Some(other) = storage.filter(|_| matches!(shape, GeoShape::Box { .. })) {
+        let reason = "not supported, either 'indexed' or 'memory' are allowed";
+        return Err(parsing_error(
+            context,
+            &format!("geo bounding box type [{other}] {reason}"),
+        ));
+    }
     if object.get("normalize").is_none_or(truth) {
         shape.normalize();
     }
@@ -209,29 +224,55 @@ fn place<'a>(
     Ok(path.map(|path| (path, point)))
 }
 
-/// Checks that a polygon is an object with an array of points.
-fn check_polygon(context: &Context<'_>, path: &str, value: &Value) -> Result<()> {
-    let reason = match value {
-        Value::Object(members) => match members
-            .iter()
-            .find(|(key, value)| *key != "points" || !value.is_array())
-        {
-            Some((key, value)) if key == "points" => {
-                let token = token_of(value);
-                format!("[geo_polygon] filter does not support token type [{token}] under [points]")
+/// Reads the corners of a polygon and the path of its field. Its settings are no nulls.
+fn polygon<'a>(
+    context: &Context<'_>,
+    mut all: impl Iterator<Item = (&'a String, &'a Value)>,
+    members: impl Iterator<Item = (&'a String, &'a Value)>,
+) -> Result<(&'a str, Vec<GeoPoint>)> {
+    let refuse = |reason: &str| Err(parsing_error(context, reason));
+    if all.any(|(_, value)| value.is_null()) {
+        return refuse("[geo_polygon] unexpected token type [VALUE_NULL]");
+    }
+    let (mut path, mut corners) = ("", Vec::new());
+    for (name, value) in members {
+        let Value::Object(parts) = value else {
+            return match value.is_array() {
+                true => refuse("[geo_polygon] unexpected token type [START_ARRAY]"),
+                false => refuse(&format!("[geo_polygon] filter does not support [{name}]")),
+            };
+        };
+        for (key, value) in parts {
+            match (key.as_str(), value) {
+                ("points", Value::Array(points)) => {
+                    let points = points.iter().map(GeoPoint::read);
+                    corners.extend(points.collect::<Result<Vec<_>>>()?);
+                }
+                ("points", _) => {
+                    let token = token_of(value);
+                    let reason = format!("[geo_polygon] filter does not support token type [{token}] under [points]");
+                    return refuse(&reason);
+                }
+                _ => return refuse(&format!("[geo_polygon] filter does not support [{key}]")),
             }
-            Some((key, _)) => format!("[geo_polygon] filter does not support [{key}]"),
-            None => return Ok(()),
-        },
-        Value::Array(_) => "[geo_polygon] unexpected token type [START_ARRAY]".to_owned(),
-        _ => format!("[geo_polygon] filter does not support [{path}]"),
-    };
-    Err(parsing_error(context, &reason))
+        }
+        path = name;
+    }
+    let is_closed = corners.first() == corners.last();
+    if let (false, Some(first)) = (is_closed || corners.len() < 3, corners.first().copied()) {
+        corners.push(first);
+    }
+    match corners.len() {
+        0 => refuse("no points defined for geo_polygon filter"),
+        1 | 2 => refuse("too few points defined for geo_polygon filter"),
+        3 if is_closed => refuse("too few points defined for geo_polygon filter"),
+        _ => Ok((path, corners)),
+    }
 }
 
 /// Parses `geohash_cell`: matches points in the cell of a geohash, and in its neighbors.
 pub(super) fn geohash_cell(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let settings = ["precision", "neighbors", "_name", "_cache", "_cache_key"];
+    let settings = ["precision", "neighbors", "_cache", "_cache_key"];
     let mut members = object.iter().rev();
     let given = members.find(|(key, _)| !settings.contains(&key.as_str()));
     let levels = object.get("precision").map(geohash_levels).transpose()?;

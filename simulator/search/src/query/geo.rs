@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
-use crate::json::{is_scalar, java_number, java_text};
+use crate::json::{is_scalar, java_number, java_text, typed_number};
 use crate::query::geo_point::{EQUATORIAL_RADIUS, GeoPoint, MAX_GEOHASH_LENGTH, POLAR_RADIUS};
 
 /// Calculation of the distance between two points.
@@ -114,39 +114,53 @@ pub(crate) fn enclosing_geohash_length(metres: f64) -> usize {
     if size < metres { length.max(2) - 1 } else { length }
 }
 
-/// Length of a unit of distances in metres, if it is one.
-fn factor(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "" | "m" | "meters" => 1.0,
-        "km" | "kilometers" => 1_000.0,
-        "mi" | "miles" => 1_609.344,
-        "yd" | "yards" => 0.9144,
-        "ft" | "feet" => 0.3048,
-        "in" | "inch" => 0.0254,
-        "cm" | "centimeters" => 0.01,
-        "mm" | "millimeters" => 0.001,
-        "NM" | "nmi" | "nauticalmiles" => 1_852.0,
-        _ => return None,
-    })
-}
+/// Units of distances and their lengths in metres, in the order in which suffixes are tried.
+const UNITS: [(&str, f64); 19] = [
+    ("in", 0.0254),
+    ("inch", 0.0254),
+    ("yd", 0.9144),
+    ("yards", 0.9144),
+    ("ft", 0.3048),
+    ("feet", 0.3048),
+    ("km", 1_000.0),
+    ("kilometers", 1_000.0),
+    ("NM", 1_852.0),
+    ("nmi", 1_852.0),
+    ("nauticalmiles", 1_852.0),
+    ("mm", 0.001),
+    ("millimeters", 0.001),
+    ("cm", 0.01),
+    ("centimeters", 0.01),
+    ("mi", 1_609.344),
+    ("miles", 1_609.344),
+    ("m", 1.0),
+    ("meters", 1.0),
+];
 
 /// Length of a unit of distances in metres.
 ///
 /// # Errors
 /// An unknown unit.
 pub(crate) fn unit_in_metres(unit: &str) -> Result<f64> {
-    factor(unit).ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))
+    let found = UNITS.iter().find(|(name, _)| *name == unit);
+    let found = found.map(|(_, metres)| *metres);
+    found.ok_or_else(|| SearchError::illegal(format!("No distance unit match [{unit}]")))
 }
 
 /// Parses a distance to metres: `1km`, or a number in `unit` (default: metres).
 pub(crate) fn metres(value: &Value, unit: Option<&str>) -> Option<f64> {
+    let factor = || unit_in_metres(unit.unwrap_or("m")).ok();
     match value {
-        Value::Number(number) => Some(number.as_f64()? * factor(unit.unwrap_or("m"))?),
+        Value::Number(number) => Some(number.as_f64()? * factor()?),
         Value::String(text) => {
-            let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
-            let (number, own) = text.split_at_checked(at)?;
-            let own = if own.is_empty() { unit.unwrap_or("m") } else { own };
-            Some(number.trim().parse::<f64>().ok()? * factor(own)?)
+            let own = UNITS
+                .iter()
+                .find_map(|(name, metres)| Some((text.strip_suffix(name)?, *metres)));
+            let (number, factor) = match own {
+                Some(own) => own,
+                None => (text.as_str(), factor()?),
+            };
+            Some(typed_number::<f64>(number.trim())? * factor)
         }
         _ => None,
     }

@@ -95,10 +95,14 @@ impl SpanWeight {
                 clauses,
                 slop,
                 in_order,
-            } => Matcher::Near {
-                clauses: all(clauses)?,
-                slop: *slop,
-                in_order: *in_order,
+            } => match clauses.as_slice() {
+                // The distance to nothing does not count.
+                [only] => only.matcher(at, segment)?,
+                _ => Matcher::Near {
+                    clauses: all(clauses)?,
+                    slop: *slop,
+                    in_order: *in_order,
+                },
             },
             SpanWeight::First { inner, end } => Matcher::First {
                 inner: Box::new(inner.matcher(at, segment)?),

@@ -110,6 +110,8 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_java_patterns(include_str!("../recorded/java_patterns.jsonl"), 600)]
 #[case::of_lucene_expressions(include_str!("../recorded/lucene_expressions.jsonl"), 400)]
 #[case::of_simple_query_strings(include_str!("../recorded/simple_query_strings.jsonl"), 300)]
+#[case::of_geo_filters(include_str!("../recorded/geo_filters.jsonl"), 200)]
+#[case::of_score_functions(include_str!("../recorded/score_functions.jsonl"), 200)]
 #[case::of_nested_types(include_str!("../recorded/nested_types.jsonl"), 60)]
 #[case::of_routed_writes(include_str!("../recorded/routed_writes.jsonl"), 330)]
 #[case::of_query_strings(include_str!("../recorded/query_strings.jsonl"), 430)]
