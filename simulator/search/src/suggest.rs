@@ -99,15 +99,15 @@ fn check_analyzers<'a>(mut names: impl Iterator<Item = &'a String>, mapping: &Ma
     names.try_for_each(|name| analyzer(name, mapping).map(drop))
 }
 
-/// Parses the `suggest` element of a request.
-fn parse(wanted: &Value) -> Result<Vec<Suggestion<'_>>> {
+/// Parses the `suggest` element of a request, and checks each suggester on the `mapping`, if there is one.
+fn parse<'a>(wanted: &'a Value, mapping: Option<&Mapping>) -> Result<Vec<Suggestion<'a>>> {
     let wanted = wanted.as_object().ok_or_else(SearchError::incomplete)?;
     let shared_text = wanted.get("text").and_then(last_text);
     let mut suggestions = Vec::new();
     for (name, definition) in wanted.iter().filter(|(name, _)| *name != "text") {
         match definition {
             Value::Object(definition) => {
-                let (text, kind) = suggestion(definition)?;
+                let (text, kind) = suggestion(definition, mapping)?;
                 suggestions.extend(kind.map(|kind| (name, text, kind)));
             }
             Value::Array(_) | Value::Null => {}
@@ -135,17 +135,22 @@ fn unsupported(name: &str) -> SearchError {
 }
 
 /// Parses the text and the suggester of a suggestion. The last suggester counts; a suggestion without one is none.
-fn suggestion(definition: &Map<String, Value>) -> Result<(Option<String>, Option<Suggester<'_>>)> {
+fn suggestion<'a>(
+    definition: &'a Map<String, Value>,
+    mapping: Option<&Mapping>,
+) -> Result<(Option<String>, Option<Suggester<'a>>)> {
     let (mut text, mut kind) = (None, None);
     for (key, value) in definition {
         match value {
             Value::Object(settings) => {
-                kind = Some(match key.as_str() {
+                let suggester = match key.as_str() {
                     "term" => Suggester::Term(term::Settings::parse(settings, false)?),
                     "phrase" => Suggester::Phrase(Box::new(phrase::Phrase::parse(settings)?)),
                     "completion" => Suggester::Completion(completion::Settings::parse(settings)?),
                     other => return Err(SearchError::illegal(format!("Suggester[{other}] not supported"))),
-                });
+                };
+                mapping.map(|mapping| suggester.check(mapping)).transpose()?;
+                kind = Some(suggester);
             }
             Value::Null => {}
             given if key == "text" => text = last_text(given).or(text),
@@ -161,10 +166,7 @@ fn suggestion(definition: &Map<String, Value>) -> Result<(Option<String>, Option
 /// # Errors
 /// A suggester that does not exist, invalid settings, or a field that is not mapped as the suggester needs it.
 pub(crate) fn check(wanted: &Value, mapping: &Mapping) -> Result<()> {
-    let suggestions = parse(wanted)?;
-    suggestions
-        .iter()
-        .try_for_each(|suggestion| suggestion.kind.check(mapping))
+    parse(wanted, Some(mapping)).map(drop)
 }
 
 /// Checks what Elasticsearch notices when it executes the suggesters on an index.
@@ -172,7 +174,7 @@ pub(crate) fn check(wanted: &Value, mapping: &Mapping) -> Result<()> {
 /// # Errors
 /// As [`check`].
 pub(crate) fn check_execution(wanted: &Value, mapping: &Mapping) -> Result<()> {
-    let suggestions = parse(wanted)?;
+    let suggestions = parse(wanted, None)?;
     suggestions
         .iter()
         .try_for_each(|suggestion| suggestion.kind.check_execution(mapping))
@@ -190,7 +192,7 @@ pub(crate) fn suggest(
 ) -> Result<Map<String, Value>> {
     let mut suggested = Map::new();
     let has_documents = indices.iter().any(|index| index.live_docs() > 0);
-    for Suggestion { name, text, kind } in parse(wanted)? {
+    for Suggestion { name, text, kind } in parse(wanted, None)? {
         budget.elements("suggestions", 1)?;
         let entries = match kind {
             Suggester::Term(settings) => term::terms(indices, &settings, &text, budget)?,

@@ -34,7 +34,8 @@ pub(super) struct Phrase {
     token_limit: usize,
     /// Whether n-grams of the text are no words.
     force_unigrams: bool,
-    tags: Option<(String, String)>,
+    /// What is before and after a changed word. Without the first, nothing is highlighted.
+    tags: (Option<String>, Option<String>),
     generators: Vec<Settings>,
     collate: Option<Collate>,
 }
@@ -100,7 +101,7 @@ impl Phrase {
             max_errors: 0.5,
             token_limit: 10,
             force_unigrams: true,
-            tags: None,
+            tags: (None, None),
             generators: vec![],
             collate: None,
         };
@@ -161,11 +162,7 @@ impl Phrase {
                         return Err(SearchError::illegal(reason));
                     }
                     let tag = |keys: [&str; 2]| keys.iter().find_map(|key| value.get(*key)).map(java_text);
-                    phrase.tags = match (tag(before), tag(after)) {
-                        (Some(before), Some(after)) => Some((before, after)),
-                        (None, None) => None,
-                        _ => return Err(SearchError::null_pointer()),
-                    };
+                    phrase.tags = (tag(before), tag(after));
                 }
                 "direct_generator" | "directGenerator" => {
                     for generator in value.as_array().into_iter().flatten() {
@@ -231,7 +228,19 @@ impl Search<'_, '_> {
 }
 
 impl Correction {
-    fn text(&self, tags: Option<&(String, String)>) -> String {
+    /// Returns the text with the changed words between tags.
+    ///
+    /// # Errors
+    /// There is only the tag before a word.
+    fn highlighted(&self, (pre, post): &(Option<String>, Option<String>)) -> Result<Option<String>> {
+        let Some(pre) = pre else { return Ok(None) };
+        match post {
+            None if self.words.iter().any(|word| !word.given) => Err(SearchError::null_pointer()),
+            post => Ok(Some(self.text(post.as_deref().map(|post| (pre.as_str(), post))))),
+        }
+    }
+
+    fn text(&self, tags: Option<(&str, &str)>) -> String {
         let is_new = |at: Option<usize>| at.and_then(|at| self.words.get(at)).is_some_and(|word| !word.given);
         let words: Vec<String> = self
             .words
@@ -374,7 +383,7 @@ pub(super) fn phrases(
                 if matches || collate.is_some_and(|own| own.prune) {
                     options.push(PhraseOption {
                         score: found.score as f32,
-                        highlighted: phrase.tags.as_ref().map(|tags| found.text(Some(tags))),
+                        highlighted: found.highlighted(&phrase.tags)?,
                         text,
                         matches,
                     });
