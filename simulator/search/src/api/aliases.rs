@@ -34,12 +34,17 @@ pub(crate) fn get(
     strict: bool,
 ) -> Result<Answer> {
     let mut response = Map::new();
-    // A pattern does not match closed indices.
-    let expand = request.expand_or(Expand {
+    // A pattern does not match closed indices, nor do all if a name is given.
+    let default = Expand {
         ignore_unavailable: !strict,
-        closed: indices.is_empty(),
+        closed: indices.is_empty() || indices == "_all" && wanted.is_none(),
         ..Expand::METADATA
-    })?;
+    };
+    // `_aliases/name` has no parameters for indices.
+    let expand = match wanted {
+        Some(_) if !strict => default,
+        _ => request.expand_or(default)?,
+    };
     for index in shared.cluster.allowed(indices, expand, Block::Metadata)? {
         let aliases = index.aliases.read();
         let kept: Map<String, Value> = aliases

@@ -18,7 +18,12 @@ use crate::shared::Shared;
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let named = described(shared, request, indices)?;
     let wanted = types.unwrap_or_default();
-    let types = types.filter(|types| *types != "_all");
+    let is_all = matches!(wanted, "_all" | "*");
+    if is_all && named.is_empty() && !indices.is_empty() {
+        return Err(SearchError::index_missing(
+            indices.split(',').next().unwrap_or_default(),
+        ));
+    }
     let mut response = Map::new();
     for index in named {
         let all = index.mapping().describe();
@@ -26,6 +31,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             .into_iter()
             .filter(|(name, _)| types.is_none_or(|types| pattern::matches_any(types, name)))
             .collect();
+        // An index without mappings is only shown if there is no list of types.
         if !kept.is_empty() || types.is_none() {
             response.insert(index.name.clone(), json!({"mappings": kept}));
         }
@@ -190,7 +196,10 @@ pub(crate) fn fields(
     let defaults = request.flag("include_defaults");
     let types = types.filter(|types| !matches!(*types, "*" | "_all"));
     let mut response = Map::new();
+    let mut is_missing = false;
     let named = shared.cluster.named(indices, request.expand_or(Expand::METADATA)?)?;
+    let is_pattern = |text: &str| text.contains([',', '*']);
+    let is_single = named.len() == 1 && types.is_some_and(|types| !types.contains(',')) && !is_pattern(fields);
     let is_readable = |index: &&Arc<Index>| !index.is_closed() && index.check_block(Block::Read).is_ok();
     for index in named.iter().filter(is_readable) {
         let mapping = index.mapping();
@@ -209,6 +218,11 @@ pub(crate) fn fields(
             for wanted in fields.split(',') {
                 add_fields(wanted, &described, &mut found);
             }
+            // A single field that is missing has an empty mapping.
+            if is_single && found.is_empty() {
+                is_missing = true;
+                found.insert(fields.to_owned(), json!({"full_name": "", "mapping": ""}));
+            }
             if !found.is_empty() {
                 by_type.insert(type_name.to_owned(), found.into());
             }
@@ -217,11 +231,9 @@ pub(crate) fn fields(
             response.insert(index.name.clone(), json!({"mappings": by_type}));
         }
     }
-    let is_pattern = |text: &str| text.contains([',', '*']);
-    let is_single = named.len() == 1 && types.is_some_and(|types| !types.contains(',')) && !is_pattern(fields);
     let status = if response.is_empty() { 404 } else { 200 };
-    // A single field that is missing is no error.
-    if is_single && response.values().all(|index| index["mappings"] == json!({})) {
+    // The request for it in one index, by name or pattern, has nothing to show.
+    if is_missing && indices.split(',').filter(|name| !name.is_empty()).count() == 1 {
         response.clear();
     }
     Ok(Answer::json(status, response.into()))

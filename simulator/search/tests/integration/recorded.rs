@@ -113,6 +113,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_geo_filters(include_str!("../recorded/geo_filters.jsonl"), 200)]
 #[case::of_score_functions(include_str!("../recorded/score_functions.jsonl"), 200)]
 #[case::of_several_suggestions(include_str!("../recorded/several_suggestions.jsonl"), 250)]
+#[case::of_missing_mappings(include_str!("../recorded/missing_mappings.jsonl"), 30)]
 #[case::of_nested_types(include_str!("../recorded/nested_types.jsonl"), 60)]
 #[case::of_routed_writes(include_str!("../recorded/routed_writes.jsonl"), 330)]
 #[case::of_query_strings(include_str!("../recorded/query_strings.jsonl"), 430)]
