@@ -1,6 +1,7 @@
 //! Analysis: converts text to terms.
 //!
-//! Guarantees: the same text has the same terms at index and at query time; time is linear in the text.
+//! Guarantees: the same text has the same terms at index and at query time; time is linear in the text, but for
+//! patterns with look-around or references, whose matches are bounded in steps.
 //! Limits: some stemmers differ (see `language.rs` and `stem`).
 //! Source: Elasticsearch 1.5's analysis module.
 

@@ -71,7 +71,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             (path, Given::Center(center))
         }
         "geo_polygon" => {
-            let (path, corners) = polygon(context, object.iter(), members)?;
+            let (path, corners) = polygon(context, object, members)?;
             (path, Given::Shape(GeoShape::Polygon(corners)))
         }
         _ => {
@@ -227,11 +227,11 @@ fn place<'a>(
 /// Reads the corners of a polygon and the path of its field. Its settings are no nulls.
 fn polygon<'a>(
     context: &Context<'_>,
-    mut all: impl Iterator<Item = (&'a String, &'a Value)>,
+    object: &Map<String, Value>,
     members: impl Iterator<Item = (&'a String, &'a Value)>,
 ) -> Result<(&'a str, Vec<GeoPoint>)> {
     let refuse = |reason: &str| Err(parsing_error(context, reason));
-    if all.any(|(_, value)| value.is_null()) {
+    if object.values().any(Value::is_null) {
         return refuse("[geo_polygon] unexpected token type [VALUE_NULL]");
     }
     let (mut path, mut corners) = ("", Vec::new());

@@ -6,8 +6,9 @@ use tantivy::postings::TermInfo;
 use tantivy_fst::Automaton;
 
 use super::automaton::Prefixed;
+use super::expression::too_complex;
 use super::levenshtein::Levenshtein;
-use super::regexp::{Regexp, too_complex};
+use super::regexp::Regexp;
 use super::{Matcher, QueryField};
 use crate::budget::Budget;
 use crate::error::Result;

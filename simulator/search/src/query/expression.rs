@@ -6,6 +6,9 @@
 
 use std::collections::HashMap;
 
+use crate::error::SearchError;
+use crate::exception::Exception;
+
 /// Id of an interned expression.
 pub(super) type Id = u32;
 
@@ -32,6 +35,12 @@ pub(super) const NEVER: Id = 0;
 pub(super) const EMPTY: Id = 1;
 /// Maximum number of expressions of an engine.
 pub(super) const MAX_EXPRESSIONS: usize = 10_000;
+
+/// The error for an expression with too many states.
+pub(super) fn too_complex() -> SearchError {
+    let reason = format!("Determinizing automaton would result in more than {MAX_EXPRESSIONS} states.");
+    SearchError::new(400, Exception::TooComplexToDeterminize, reason)
+}
 
 /// Interner of expressions, with their derivatives.
 #[derive(Debug)]

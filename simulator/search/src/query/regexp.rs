@@ -9,10 +9,9 @@ use std::cell::RefCell;
 
 use tantivy_fst::Automaton;
 
-use super::expression::{EMPTY, Engine, Id, MAX_EXPRESSIONS, NEVER, literal_prefix};
+use super::expression::{EMPTY, Engine, Id, NEVER, literal_prefix, too_complex};
 use super::regexp_parser::Operators;
-use crate::error::{Result, SearchError};
-use crate::exception::Exception;
+use crate::error::Result;
 
 /// Automaton of an expression over the UTF-8 bytes of terms.
 pub(crate) struct Regexp {
@@ -30,12 +29,6 @@ pub(crate) struct State {
     code: u32,
     /// Number of missing bytes of the character.
     missing: u8,
-}
-
-/// The error for an expression with too many states.
-pub(super) fn too_complex() -> SearchError {
-    let reason = format!("Determinizing automaton would result in more than {MAX_EXPRESSIONS} states.");
-    SearchError::new(400, Exception::TooComplexToDeterminize, reason)
 }
 
 impl Regexp {

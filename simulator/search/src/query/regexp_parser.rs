@@ -4,8 +4,7 @@
 
 use serde_json::Value;
 
-use super::expression::{EMPTY, Engine, Id, MAX_EXPRESSIONS, NEVER};
-use super::regexp::too_complex;
+use super::expression::{EMPTY, Engine, Id, MAX_EXPRESSIONS, NEVER, too_complex};
 use crate::error::{Result, SearchError};
 use crate::json;
 
