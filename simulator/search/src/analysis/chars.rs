@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::java_pattern::{JavaPattern, expand};
+use crate::java_pattern::JavaPattern;
 
 use super::filtered_text::{Builder, FilteredText};
 use super::html::stripped;
@@ -56,13 +56,8 @@ fn mapped(text: &str, rules: &[(String, String)]) -> FilteredText {
 fn replaced(text: &str, pattern: &JavaPattern, replacement: &str) -> FilteredText {
     let mut builder = Builder::default();
     let mut done = 0;
-    for groups in pattern.groups(text) {
-        let Some((start, end)) = groups.first().copied().flatten() else {
-            continue;
-        };
+    for (start, end, new) in pattern.replacements(text, replacement) {
         builder.keep(text.get(done..start).unwrap_or(""));
-        let mut new = String::new();
-        expand(replacement, text, &groups, &mut new);
         builder.replace(end - start, &new);
         done = end;
     }

@@ -19,10 +19,9 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
     let named = described(shared, request, indices)?;
     let wanted = types.unwrap_or_default();
     let is_all = matches!(wanted, "_all" | "*");
+    let first = |list: &str| list.split(',').next().unwrap_or_default().to_owned();
     if is_all && named.is_empty() && !indices.is_empty() {
-        return Err(SearchError::index_missing(
-            indices.split(',').next().unwrap_or_default(),
-        ));
+        return Err(SearchError::index_missing(&first(indices)));
     }
     let mut response = Map::new();
     for index in named {
@@ -36,7 +35,6 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             response.insert(index.name.clone(), json!({"mappings": kept}));
         }
     }
-    let first = |list: &str| list.split(',').next().unwrap_or_default().to_owned();
     match (response.is_empty(), indices.is_empty(), wanted.is_empty()) {
         (true, true, false) => Err(SearchError::new(
             404,

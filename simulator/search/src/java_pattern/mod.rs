@@ -149,16 +149,22 @@ impl JavaPattern {
         self.0.captures_len() - 1
     }
 
-    /// Replaces the first matches, at most `most`, as [`expand`] does.
+    /// Returns the start and end of each match, and the text that replaces it. `$1` in `replacement` is a group.
+    pub(crate) fn replacements(&self, text: &str, replacement: &str) -> impl Iterator<Item = (usize, usize, String)> {
+        self.groups(text).filter_map(move |groups| {
+            let (start, end) = groups.first().copied().flatten()?;
+            Some((start, end, expanded(replacement, text, &groups)))
+        })
+    }
+
+    /// Replaces the first matches, at most `most`.
     pub(crate) fn replaced(&self, text: &str, replacement: &str, most: usize) -> String {
         let mut made = String::new();
         let mut done = 0;
-        for groups in self.groups(text).take(most) {
-            if let Some((start, end)) = groups.first().copied().flatten() {
-                made.push_str(text.get(done..start).unwrap_or(""));
-                expand(replacement, text, &groups, &mut made);
-                done = end;
-            }
+        for (start, end, new) in self.replacements(text, replacement).take(most) {
+            made.push_str(text.get(done..start).unwrap_or(""));
+            made.push_str(&new);
+            done = end;
         }
         made + text.get(done..).unwrap_or("")
     }
@@ -184,8 +190,9 @@ fn each_match<M>(
     })
 }
 
-/// Appends the replacement of a match, in which `$1` is a group.
-pub(crate) fn expand(replacement: &str, text: &str, groups: &[Option<(usize, usize)>], made: &mut String) {
+/// Returns the text that replaces a match.
+fn expanded(replacement: &str, text: &str, groups: &[Option<(usize, usize)>]) -> String {
+    let mut made = String::new();
     let mut chars = replacement.chars().peekable();
     while let Some(c) = chars.next() {
         match (c, chars.peek().and_then(|next| next.to_digit(10))) {
@@ -208,6 +215,7 @@ pub(crate) fn expand(replacement: &str, text: &str, groups: &[Option<(usize, usi
             _ => made.push(c),
         }
     }
+    made
 }
 
 #[cfg(test)]
@@ -308,13 +316,7 @@ mod tests {
 
     #[test]
     fn a_replacement_has_groups() {
-        let mut made = String::new();
-        expand(
-            r"$2-$1\$$3$12",
-            "ab",
-            &[Some((0, 2)), Some((0, 1)), Some((1, 2))],
-            &mut made,
-        );
-        assert_eq!(made, "b-a$a2");
+        let groups = [Some((0, 2)), Some((0, 1)), Some((1, 2))];
+        assert_eq!(expanded(r"$2-$1\$$3$12", "ab", &groups), "b-a$a2");
     }
 }

@@ -23,46 +23,40 @@ enum Given {
 /// Settings of all geo filters.
 const COMMON: [&str; 5] = ["_name", "_cache", "_cache_key", "_cacheKey", "normalize"];
 
-/// Returns the settings of a geo filter that others do not have.
-fn settings_of(name: &str) -> &'static [&'static str] {
-    match name {
-        "geo_distance" => &[
-            "distance",
-            "unit",
-            "distance_type",
-            "distanceType",
-            "optimize_bbox",
-            "optimizeBbox",
-        ],
-        "geo_distance_range" => &[
-            "from",
-            "to",
-            "gt",
-            "gte",
-            "ge",
-            "lt",
-            "lte",
-            "le",
-            "include_lower",
-            "includeLower",
-            "include_upper",
-            "includeUpper",
-            "unit",
-            "distance_type",
-            "distanceType",
-            "optimize_bbox",
-            "optimizeBbox",
-        ],
-        "geo_polygon" => &[],
-        _ => &["type"],
-    }
+/// Settings of the filters with a distance.
+const OF_DISTANCES: [&str; 5] = ["unit", "distance_type", "distanceType", "optimize_bbox", "optimizeBbox"];
+
+/// Bounds of `geo_distance_range`.
+const BOUNDS: [&str; 12] = [
+    "from",
+    "to",
+    "gt",
+    "gte",
+    "ge",
+    "lt",
+    "lte",
+    "le",
+    "include_lower",
+    "includeLower",
+    "include_upper",
+    "includeUpper",
+];
+
+/// Returns whether `key` is a setting of the geo filter `name`.
+fn is_setting_of(name: &str, key: &str) -> bool {
+    let own = match name {
+        "geo_distance" => key == "distance" || OF_DISTANCES.contains(&key),
+        "geo_distance_range" => BOUNDS.contains(&key) || OF_DISTANCES.contains(&key),
+        "geo_polygon" => false,
+        _ => key == "type",
+    };
+    own || COMMON.contains(&key)
 }
 
 /// Parses `geo_distance`, `geo_distance_range`, `geo_bounding_box` and `geo_polygon`.
 pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
     // Objects and arrays are points, whatever their name is.
-    let is_known = |key: &str| COMMON.contains(&key) || settings_of(name).contains(&key);
-    let is_setting = |key: &str, value: &Value| is_known(key) && !value.is_object() && !value.is_array();
+    let is_setting = |key: &str, value: &Value| is_setting_of(name, key) && !value.is_object() && !value.is_array();
     let members = object.iter().filter(|(key, value)| !is_setting(key, value));
     let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
     let (path, shape) = match name {
@@ -78,7 +72,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
             let mut found = None;
             for (path, value) in members.filter(|(_, value)| !value.is_null()) {
                 // The items of an array are values of the setting.
-                if value.is_array() && is_known(path) {
+                if value.is_array() && is_setting_of(name, path) {
                     continue;
                 }
                 if !value.is_object() {
