@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use regex::Regex;
 
+use crate::error::{Result, SearchError};
 use crate::java_pattern::JavaPattern;
 
 use super::addresses::{classic_type, each_classic_token, each_url_email_token, url_email_type};
@@ -12,8 +13,9 @@ use super::filter::{Filter, fold};
 use super::filtered_text::FilteredText;
 use super::grams::{Grams, PathHierarchy};
 use super::language::{self, Settings};
-use super::lexeme::{Lexeme, WORD, token_type};
+use super::lexeme::{Lexeme, WORD, next_position, token_type};
 use super::runs::{chinese_words, is_letter, runs, thai_words};
+use super::stream::End;
 use super::words::{MAX_WORD_LENGTH, each_word};
 
 /// A token of a text.
@@ -69,6 +71,10 @@ pub struct Analyzer {
     plain: bool,
     /// Whether any filter reads several tokens.
     streams: bool,
+    /// Number of positions between two values of a field that has no gap of its own.
+    gap: u32,
+    /// Why it cannot be used.
+    failure: Option<Arc<SearchError>>,
 }
 
 impl Analyzer {
@@ -84,6 +90,8 @@ impl Analyzer {
             chars: Arc::default(),
             plain,
             streams,
+            gap: 0,
+            failure: None,
         }
     }
 
@@ -97,6 +105,30 @@ impl Analyzer {
         self.plain &= chars.is_empty();
         self.chars = chars.into();
         self
+    }
+
+    /// Returns an analyzer that cannot be used.
+    pub(super) fn failing(failure: SearchError) -> Analyzer {
+        Analyzer {
+            plain: false,
+            failure: Some(failure.into()),
+            ..Analyzer::standard()
+        }
+    }
+
+    /// Fails if the analyzer cannot be used: Elasticsearch finds some invalid settings when it reads a text.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.failure.as_deref().map_or(Ok(()), |failure| Err(failure.clone()))
+    }
+
+    pub(crate) fn with_gap(mut self, gap: u32) -> Analyzer {
+        self.gap = gap;
+        self
+    }
+
+    /// Returns the number of positions between two values of a field that has no gap of its own.
+    pub(crate) fn gap(&self) -> u32 {
+        self.gap
     }
 
     /// Returns the default analyzer: lower-case words, without stop words.
@@ -150,7 +182,10 @@ impl Analyzer {
             changes.push((before, changed));
         }
         let Some((_, last)) = changes.last() else {
-            return self.streamed(text, sink);
+            return match self.streams {
+                true => self.streamed(text, &|offset| offset, sink),
+                false => self.tokens(text, &self.filters, sink),
+            };
         };
         let original = |offset: usize| {
             let back = changes.iter().rev();
@@ -158,7 +193,10 @@ impl Analyzer {
                 changed.correct_offset(offset, before)
             })
         };
-        self.streamed(&last.text, &mut |token| {
+        if self.streams {
+            return self.streamed(&last.text, &original, sink);
+        }
+        self.tokens(&last.text, &self.filters, &mut |token| {
             let piece = last.text.get(token.start..token.end).unwrap_or("");
             sink(Token {
                 start: original(token.start),
@@ -169,11 +207,8 @@ impl Analyzer {
         })
     }
 
-    /// Runs the tokenizer and all token filters.
-    fn streamed(&self, text: &str, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
-        if !self.streams {
-            return self.tokens(text, &self.filters, sink);
-        }
+    /// Runs the tokenizer and all token filters. `original`: offsets in the text before the character filters.
+    fn streamed(&self, text: &str, original: &dyn Fn(usize) -> usize, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
         let mut parts = self.filters.split(|filter| matches!(filter, Filter::Stream(_)));
         let streams = self.filters.iter().filter_map(|filter| match filter {
             Filter::Stream(stream) => Some(stream),
@@ -184,22 +219,26 @@ impl Analyzer {
             lexemes.push(Lexeme {
                 text: token.text.to_owned(),
                 position: token.position,
-                start: token.start,
-                end: token.end,
+                start: original(token.start),
+                end: original(token.end),
                 kind: self.token_type(text.get(token.start..token.end).unwrap_or("")),
                 keyword: token.keyword,
             });
         });
         for (stream, filters) in streams.zip(parts) {
-            lexemes = stream.apply(lexemes, text.len(), end);
-            end = if stream.keeps_end() { end } else { 0 };
+            let gap = end.saturating_sub(next_position(&lexemes));
+            lexemes = stream.apply(lexemes, original(text.len()), end);
+            end = match stream.end() {
+                End::Kept => end,
+                End::Moved => next_position(&lexemes) + gap,
+                End::LastToken => next_position(&lexemes),
+            };
             lexemes = lexemes
                 .into_iter()
                 .flat_map(|lexeme| refiltered(filters, lexeme))
                 .collect();
         }
         for lexeme in &lexemes {
-            end = end.max(lexeme.position + 1);
             sink(Token {
                 text: &lexeme.text,
                 position: lexeme.position,

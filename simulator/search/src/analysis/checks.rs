@@ -106,6 +106,8 @@ pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<()> {
         let parts = section.and_then(Value::as_object).into_iter().flatten();
         parts.filter(|(_, own)| has_settings(own))
     };
+    // All types are looked up before the first component is made.
+    let mut failed = None;
     for kind in KINDS {
         for (name, own) in parts(kind.section) {
             let Some(own) = text(Some(own), "type") else {
@@ -124,7 +126,7 @@ pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<()> {
                 return Err(unknown(reason, Some(own), kind.class));
             }
             if !is_unknown && !is_late(&error) {
-                return Err(error);
+                failed.get_or_insert(error);
             }
         }
     }
@@ -135,11 +137,12 @@ pub(crate) fn check(analysis: Option<&Map<String, Value>>) -> Result<()> {
             let reason = format!("failed to find analyzer type [{shown}] or tokenizer for [{name}]");
             return Err(unknown(reason, kind, "AnalyzerProvider"));
         }
-        if let Err(error) = Analyzer::configured(name, analysis)
-            && !is_late(&error)
-        {
-            return Err(error);
-        }
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    for (name, _) in parts("analyzer") {
+        Analyzer::configured(name, analysis)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::filter_settings::{filter_of, invalid_stemmer, stop_filter};
 use super::language::{self, Settings};
 use super::names::{is_global, snake_case};
 use super::patterns::pattern_of;
-use super::settings::{has_settings, max_token_length, strings, text, words};
+use super::settings::{has_settings, integer, is_late, max_token_length, strings, text, words};
 use super::tokenizer_settings::{char_filter_of, tokenizer_of};
 use crate::error::{Result, SearchError};
 
@@ -45,8 +45,15 @@ impl Analyzer {
     /// Returns an analyzer of the index settings (`analysis.analyzer`), or else a built-in one.
     ///
     /// # Errors
-    /// An invalid setting.
+    /// An invalid setting, unless it is found when the analyzer is used.
     pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer> {
+        match Analyzer::built(name, analysis) {
+            Err(error) if is_late(&error) => Ok(Analyzer::failing(error)),
+            built => built,
+        }
+    }
+
+    fn built(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer> {
         let named = |name: &str| analysis.and_then(|analysis| analysis.get("analyzer")?.get(name));
         let own = named(name).filter(|own| has_settings(own));
         let own = own.or_else(|| aliased(name, analysis).map(|(_, settings)| settings));
@@ -146,7 +153,9 @@ fn custom(name: &str, own: &Value, analysis: Option<&Map<String, Value>>) -> Res
     let (filters, chars) = (strings(own.get("filter")), strings(own.get("char_filter")));
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
     let chars: Vec<&str> = chars.iter().map(String::as_str).collect();
-    Analyzer::assembled(tokenizer, &filters, &chars, analysis).map_err(|error| {
+    let gap = u32::try_from(integer(Some(own), "position_offset_gap", 0)?).unwrap_or(0);
+    let assembled = Analyzer::assembled(tokenizer, &filters, &chars, analysis);
+    assembled.map(|analyzer| analyzer.with_gap(gap)).map_err(|error| {
         let Some(what) = error.reason.strip_prefix("failed to find ") else {
             return error;
         };

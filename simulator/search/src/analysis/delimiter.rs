@@ -90,61 +90,57 @@ fn class_of(c: char, has_table: bool) -> CharClass {
     }
 }
 
-/// A part of a word: its byte range, and whether it is a number.
+/// A part of a word: its byte range, and whether it is a word or a number. It can be both.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     start: usize,
     end: usize,
+    is_word: bool,
     is_number: bool,
 }
 
 impl WordDelimiter {
     pub(super) fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
-        let mut made: Vec<Lexeme> = Vec::new();
-        // The last positions of the output and of the input, and the distance to the next output.
-        let (mut last, mut before, mut distance) = (-1, -1, 0);
-        for mut token in tokens {
+        let mut made = Made {
+            tokens: Vec::new(),
+            position: -1,
+        };
+        // The last position of the input, and the distance to the next token of the output.
+        let (mut before, mut distance) = (-1, 0);
+        for token in tokens {
             let increment = i64::from(token.position) - before;
             before = i64::from(token.position);
             distance += increment;
             let parts = self.parts(&token.text);
             let is_whole = matches!(parts.as_slice(), [only] if only.end - only.start == token.text.len());
-            let is_kept = is_whole || self.protected.contains(&token.text);
-            if parts.is_empty() && !is_kept && !self.preserve_original {
-                // A word of delimiters leaves no gap.
-                distance -= i64::from(increment == 1 && !made.is_empty());
+            if is_whole || self.protected.contains(&token.text) {
+                made.push(token, distance);
+                distance = 0;
                 continue;
             }
-            let first = made.len();
-            // Parts never share the position of a previous token.
-            let is_original = is_kept || self.preserve_original;
-            let place = last + if is_original { distance } else { distance.max(1) };
-            token.position = u32::try_from(place).unwrap_or(0);
-            if is_original {
-                made.push(token.clone());
+            if parts.is_empty() && !self.preserve_original {
+                // A word of delimiters leaves no gap.
+                distance -= i64::from(increment == 1 && !made.tokens.is_empty());
+                continue;
             }
-            if !is_kept {
-                self.split(&token, &parts, &mut made);
+            if self.preserve_original {
+                made.push(token.clone(), distance);
+                distance = 0;
             }
-            if let Some(end) = made.get(first..).and_then(<[_]>::last) {
-                (last, distance) = (i64::from(end.position), 0);
-            }
+            distance = self.split(&token, &parts, distance, &mut made);
         }
-        made
+        made.tokens
+    }
+
+    fn class(&self, c: char) -> CharClass {
+        let own = self.classes.get(&c).copied();
+        own.unwrap_or_else(|| class_of(c, !self.classes.is_empty()))
     }
 
     /// Splits a word.
     fn parts(&self, text: &str) -> Vec<Part> {
         let chars: Vec<(usize, char)> = text.char_indices().collect();
-        let class = |at: usize| {
-            let letter = chars.get(at).map(|(_, c)| *c);
-            letter.map_or(CharClass::Delimiter, |c| {
-                self.classes
-                    .get(&c)
-                    .copied()
-                    .unwrap_or_else(|| class_of(c, !self.classes.is_empty()))
-            })
-        };
+        let class = |at: usize| chars.get(at).map_or(CharClass::Delimiter, |(_, c)| self.class(*c));
         let place = |at: usize| chars.get(at).map_or(text.len(), |(place, _)| *place);
         let mut parts = Vec::new();
         let mut at = 0;
@@ -161,7 +157,8 @@ impl WordDelimiter {
             parts.push(Part {
                 start: place(start),
                 end: place(at),
-                is_number: class(start) == CharClass::Digit,
+                is_word: class(start) != CharClass::Digit,
+                is_number: matches!(class(start), CharClass::Digit | CharClass::Alphanumeric),
             });
             let quote = chars.get(at).is_some_and(|(_, c)| *c == '\'');
             let s = chars.get(at + 1).is_some_and(|(_, c)| matches!(c, 's' | 'S'));
@@ -186,65 +183,128 @@ impl WordDelimiter {
         self.split_on_case_change && before == CharClass::Lower && after != CharClass::Letter
     }
 
-    /// Adds the parts of a token and their catenations.
-    fn split(&self, token: &Lexeme, parts: &[Part], made: &mut Vec<Lexeme>) {
-        let has_offsets = token.end - token.start == token.text.len();
-        let lexeme = |text: String, first: Part, last: Part| Lexeme {
-            text,
-            position: token.position,
-            start: if has_offsets {
-                token.start + first.start
-            } else {
-                token.start
-            },
-            end: if has_offsets { token.start + last.end } else { token.end },
-            kind: token.kind,
-            keyword: token.keyword,
+    /// Adds the parts of a token and their catenations. Returns the distance to the next token.
+    fn split(&self, token: &Lexeme, parts: &[Part], distance: i64, made: &mut Made) -> i64 {
+        let is_generated = |part: &Part| part.is_word && self.word_parts || part.is_number && self.number_parts;
+        let is_joined = |part: &Part| part.is_word && self.catenate_words || part.is_number && self.catenate_numbers;
+        let mut places = Places {
+            distance,
+            has_token: false,
+            is_after_original: !self.preserve_original,
         };
-        let text = |part: &Part| token.text.get(part.start..part.end).unwrap_or("");
-        let is_generated = |part: &Part| {
-            if part.is_number {
-                self.number_parts
-            } else {
-                self.word_parts
-            }
-        };
+        if let [only] = parts
+            && self.is_surrounded(&token.text, *only)
+        {
+            let distance = places.next(false);
+            let mut own = joined(token, parts);
+            // Unlike other parts, it starts after its delimiters even if the word has another length than in the text.
+            own.start = Some(token.start + only.start)
+                .filter(|start| *start <= own.end)
+                .unwrap_or(own.start);
+            made.push(own, distance);
+            return places.distance;
+        }
         // The tokens in the order in which they are found, with their distances to the previous one.
-        let mut found: Vec<(Lexeme, u32)> = Vec::new();
-        let first = u32::from(!self.preserve_original);
-        let add = |found: &mut Vec<(Lexeme, u32)>, own: Lexeme, is_part: bool| {
-            let is_new = |(other, _): &(Lexeme, u32)| (&other.text, other.start) != (&own.text, own.start);
-            if is_part || found.iter().all(is_new) {
-                let distance = if found.is_empty() { first } else { u32::from(is_part) };
-                found.push((own, distance));
-            }
-        };
-        let join = |found: &mut Vec<(Lexeme, u32)>, own: &[Part]| {
-            let (Some(first), Some(last)) = (own.first(), own.last()) else {
-                return;
-            };
+        let mut found: Vec<(Lexeme, i64)> = Vec::new();
+        // Parts that are catenated.
+        let mut run: Vec<Part> = Vec::new();
+        let flush = |run: &mut Vec<Part>, places: &mut Places, found: &mut Vec<(Lexeme, i64)>| {
             // A single generated part is a token already.
-            if own.len() > 1 || !is_generated(first) {
-                add(found, lexeme(own.iter().map(text).collect(), *first, *last), false);
+            if run.len() > 1 || run.first().is_some_and(|only| !is_generated(only)) {
+                found.push((joined(token, run), places.next(true)));
+                places.distance = 0;
             }
+            std::mem::take(run).len()
         };
-        for run in parts.chunk_by(|before, after| before.is_number == after.is_number) {
-            for part in run.iter().filter(|part| is_generated(part)) {
-                add(&mut found, lexeme(text(part).to_owned(), *part, *part), true);
+        let mut count = 0;
+        for part in parts {
+            let is_other = |first: &Part| !(first.is_word && part.is_word || first.is_number && part.is_number);
+            if run.first().is_some_and(is_other) {
+                count = flush(&mut run, &mut places, &mut found);
+                places.has_token = false;
             }
-            let is_number = run.first().is_some_and(|part| part.is_number);
-            if is_number && self.catenate_numbers || !is_number && self.catenate_words {
-                join(&mut found, run);
+            if is_joined(part) {
+                run.push(*part);
+            }
+            if is_generated(part) {
+                found.push((joined(token, std::slice::from_ref(part)), places.next(false)));
             }
         }
-        if self.catenate_all {
-            join(&mut found, parts);
+        if !run.is_empty() {
+            count = flush(&mut run, &mut places, &mut found);
+        }
+        if self.catenate_all && parts.len() > count {
+            found.push((joined(token, parts), places.next(true)));
+            places.distance = 0;
         }
         found.sort_by_key(|(own, distance)| (own.start, Reverse(*distance)));
-        let mut position = token.position;
-        for (at, (own, distance)) in found.into_iter().enumerate() {
-            position = (position + distance).saturating_sub(if at == 0 { first } else { 0 });
-            made.push(Lexeme { position, ..own });
+        for (own, distance) in found {
+            let is_first = made.tokens.is_empty();
+            made.push(own, if is_first { distance.max(1) } else { distance });
         }
+        places.distance
+    }
+
+    /// Returns whether a part is all of a word but the delimiters, and a possessive, around it.
+    fn is_surrounded(&self, text: &str, part: Part) -> bool {
+        let rest = text.get(part.end..).unwrap_or("");
+        let is_delimiter = |c: char| self.class(c) == CharClass::Delimiter;
+        let after = rest.strip_prefix("'s").or(rest.strip_prefix("'S")).unwrap_or(rest);
+        after.chars().all(is_delimiter)
+    }
+}
+
+/// The tokens of the output, and the position of the last one.
+struct Made {
+    tokens: Vec<Lexeme>,
+    position: i64,
+}
+
+impl Made {
+    fn push(&mut self, token: Lexeme, distance: i64) {
+        self.position += distance;
+        self.tokens.push(Lexeme {
+            position: u32::try_from(self.position).unwrap_or(0),
+            ..token
+        });
+    }
+}
+
+/// The places of the tokens of one word.
+struct Places {
+    /// Distance to the next token.
+    distance: i64,
+    has_token: bool,
+    /// Whether no token of the word is at the position of the whole word.
+    is_after_original: bool,
+}
+
+impl Places {
+    /// Returns the distance of the next token to the one before it. `beside`: a catenation of others.
+    fn next(&mut self, beside: bool) -> i64 {
+        let has_token = std::mem::replace(&mut self.has_token, true);
+        if !has_token && !std::mem::replace(&mut self.is_after_original, true) {
+            return 0;
+        }
+        let distance = std::mem::take(&mut self.distance).max(1);
+        if has_token && beside { 0 } else { distance }
+    }
+}
+
+/// Returns the token of some parts of a word. If the word has another length than in the text, its offsets are those of
+/// the word.
+fn joined(token: &Lexeme, parts: &[Part]) -> Lexeme {
+    let text = |part: &Part| token.text.get(part.start..part.end).unwrap_or("");
+    let has_offsets = token.end.checked_sub(token.start) == Some(token.text.len());
+    let (start, end) = match (has_offsets, parts) {
+        (true, [first, .., last] | [first @ last]) => (token.start + first.start, token.start + last.end),
+        _ => (token.start, token.end),
+    };
+    Lexeme {
+        text: parts.iter().map(text).collect(),
+        start,
+        end,
+        keyword: false,
+        ..token.clone()
     }
 }

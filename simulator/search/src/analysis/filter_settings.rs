@@ -163,6 +163,9 @@ fn stemmer_of(kind: &str, own: Option<&Value>) -> Result<Filter> {
     });
     match prefix.as_deref().unwrap_or(&name) {
         "possessive_english" => Ok(Filter::Possessive),
+        "light_english" | "kstem" => Err(SearchError::illegal(format!(
+            "the stemmer [{language}] is not supported"
+        ))),
         name => stemmer(name).map(Filter::Stem).ok_or_else(|| invalid_stemmer(language)),
     }
 }

@@ -39,10 +39,15 @@ impl Builder {
 
     /// Replaces `length` bytes by `new`.
     pub(super) fn replace(&mut self, length: usize, new: &str) {
+        let start = self.text.len();
         self.text.push_str(new);
-        let signed = |number: usize| isize::try_from(number).unwrap_or(isize::MAX);
-        self.shift += signed(length) - signed(new.len());
-        if length != new.len() {
+        // What is longer than before ends where the last character before it starts.
+        for at in length..new.len() {
+            self.shift -= 1;
+            self.shifts.push((start + at, self.shift));
+        }
+        if let Some(removed) = length.checked_sub(new.len()).filter(|removed| *removed > 0) {
+            self.shift = self.shift.saturating_add_unsigned(removed);
             self.shifts.push((self.text.len(), self.shift));
         }
     }

@@ -52,3 +52,8 @@ pub(super) fn token_type(text: &str) -> &'static str {
         None => "<ALPHANUM>",
     }
 }
+
+/// Returns the position after the last token.
+pub(super) fn next_position(tokens: &[Lexeme]) -> u32 {
+    tokens.iter().map(|token| token.position + 1).max().unwrap_or(0)
+}

@@ -1,17 +1,17 @@
 //! Token filters that read several tokens, or emit several for one.
 //!
-//! Source: Lucene 4.10's `CommonGramsFilter`, `ShingleFilter`, `SynonymFilter`, `UniqueTokenFilter`,
-//! `LimitTokenCountFilter`, `PatternCaptureGroupTokenFilter`.
+//! Source: Lucene 4.10's `CommonGramsFilter`, `ShingleFilter`, `UniqueTokenFilter`, `LimitTokenCountFilter`,
+//! `PatternCaptureGroupTokenFilter`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::java_pattern::JavaPattern;
 
 use super::cjk_bigram::{CjkBigram, bigrams};
 use super::delimiter::WordDelimiter;
-use super::letter_case::lowercase;
 use super::lexeme::{Lexeme, WORD};
+use super::synonyms::Synonyms;
 use super::word_set::WordSet;
 
 /// A filter of the whole token stream.
@@ -104,12 +104,14 @@ pub(super) struct CommonGrams {
     pub(super) query_mode: bool,
 }
 
-/// Synonym rules by their input words.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Synonyms {
-    rules: HashMap<Vec<String>, Vec<Vec<String>>>,
-    longest: usize,
-    pub(super) ignore_case: bool,
+/// End of the text, in positions, after a filter.
+pub(super) enum End {
+    /// As before: positions of removed tokens remain.
+    Kept,
+    /// As far from the last token as before.
+    Moved,
+    /// The last token.
+    LastToken,
 }
 
 impl StreamFilter {
@@ -121,9 +123,13 @@ impl StreamFilter {
         }
     }
 
-    /// Returns whether positions without a token remain at the end of the text.
-    pub(super) fn keeps_end(&self) -> bool {
-        !matches!(self, StreamFilter::Limit(_) | StreamFilter::Shingle(_))
+    /// Returns what becomes of the positions at the end of the text that have no token.
+    pub(super) fn end(&self) -> End {
+        match self {
+            StreamFilter::Limit(_) | StreamFilter::Shingle(_) | StreamFilter::ClosedGaps => End::LastToken,
+            StreamFilter::KeepTypes(_) | StreamFilter::InnerStop(_) => End::Kept,
+            _ => End::Moved,
+        }
     }
 
     /// Applies the filter to the tokens of a text that has this length and this number of positions.
@@ -281,122 +287,5 @@ impl Shingle {
             position += u32::from(made.len() > before);
         }
         made
-    }
-}
-
-impl Synonyms {
-    /// Adds one line of rules: `a, b => c` or `a, b, c`.
-    ///
-    /// # Errors
-    /// More than one `=>`.
-    pub(super) fn add(
-        &mut self,
-        line: &str,
-        expand: bool,
-        words: &dyn Fn(&str) -> Vec<String>,
-    ) -> Result<(), &'static str> {
-        let list = |text: &str| -> Vec<Vec<String>> {
-            let parts = text.split(',').map(|part| words(part.trim()));
-            parts.filter(|part| !part.is_empty()).collect()
-        };
-        match line.split("=>").collect::<Vec<_>>().as_slice() {
-            [inputs, outputs] => {
-                let outputs = list(outputs);
-                list(inputs).into_iter().for_each(|input| self.rule(input, &outputs));
-            }
-            [line] => self.add_equal(&list(line), expand),
-            _ => return Err("more than one explicit mapping specified on the same line"),
-        }
-        Ok(())
-    }
-
-    /// Adds words that are replaced by all of them, or else by the first.
-    pub(super) fn add_equal(&mut self, all: &[Vec<String>], expand: bool) {
-        let outputs = if expand { all } else { all.get(..1).unwrap_or(&[]) };
-        all.iter().for_each(|input| self.rule(input.clone(), outputs));
-    }
-
-    fn rule(&mut self, input: Vec<String>, outputs: &[Vec<String>]) {
-        self.longest = self.longest.max(input.len());
-        let rule = self.rules.entry(input).or_default();
-        for output in outputs {
-            if !rule.contains(output) {
-                rule.push(output.clone());
-            }
-        }
-    }
-
-    /// Returns the longest rule that matches the tokens from `at`, and its number of tokens.
-    fn find(&self, keys: &[String], at: usize) -> Option<(usize, &[Vec<String>])> {
-        let max = self.longest.min(keys.len().saturating_sub(at));
-        (1..=max)
-            .rev()
-            .find_map(|length| Some((length, self.rules.get(keys.get(at..at + length)?)?.as_slice())))
-    }
-
-    fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
-        let key = |text: &String| {
-            if self.ignore_case {
-                lowercase(text)
-            } else {
-                text.clone()
-            }
-        };
-        let keys: Vec<String> = tokens.iter().map(|token| key(&token.text)).collect();
-        let mut made: Vec<Lexeme> = Vec::new();
-        // The outputs beside each token and after the last, each with its end if it stands for several tokens.
-        let mut outputs: Vec<Vec<(&str, Option<usize>)>> = vec![Vec::new(); tokens.len()];
-        let mut unmatched = 0;
-        // The last position of the output, and of the input.
-        let (mut position, mut before) = (-1, -1);
-        for (at, token) in tokens.iter().enumerate() {
-            let found = self.find(&keys, at).filter(|_| at >= unmatched);
-            if let Some((length, rule)) = found {
-                unmatched = at + length;
-                let end = tokens.get(unmatched - 1).map(|last| last.end);
-                for output in rule {
-                    outputs.resize_with(outputs.len().max(at + output.len()), Vec::new);
-                    for (word, beside) in output.iter().zip(outputs.iter_mut().skip(at)) {
-                        beside.push((word, end.filter(|_| output.len() == 1)));
-                    }
-                }
-            }
-            let own = outputs.get(at).map_or(&[][..], Vec::as_slice);
-            let is_kept = at >= unmatched;
-            let increment = i64::from(token.position) - before;
-            before = i64::from(token.position);
-            position += if is_kept { increment } else { i64::from(!own.is_empty()) };
-            let place = u32::try_from(position).unwrap_or(0);
-            if is_kept {
-                made.push(Lexeme {
-                    position: place,
-                    ..token.clone()
-                });
-            }
-            made.extend(own.iter().map(|output| synonym(token, output, place)));
-        }
-        let next = u32::try_from(position + 1).unwrap_or(0);
-        let rest = outputs.iter().skip(tokens.len());
-        for (own, position) in rest.zip(next..) {
-            made.extend(
-                tokens
-                    .last()
-                    .into_iter()
-                    .flat_map(|last| own.iter().map(move |output| synonym(last, output, position))),
-            );
-        }
-        made
-    }
-}
-
-/// Returns an output of a synonym rule, at a token.
-fn synonym(token: &Lexeme, (word, end): &(&str, Option<usize>), position: u32) -> Lexeme {
-    Lexeme {
-        text: (*word).to_owned(),
-        position,
-        start: token.start,
-        end: end.unwrap_or(token.end),
-        kind: "SYNONYM",
-        keyword: false,
     }
 }

@@ -13,7 +13,8 @@ use super::filter::Filter;
 use super::language;
 use super::patterns::unescaped;
 use super::settings::{flag, late, number, required, runtime, strings, text, words};
-use super::stream::{CommonGrams, Decompounder, Shingle, StreamFilter, Synonyms};
+use super::stream::{CommonGrams, Decompounder, Shingle, StreamFilter};
+use super::synonyms::Synonyms;
 use super::tokenizer_settings::tokenizer_of;
 use super::word_set::WordSet;
 use crate::error::{Result, SearchError};
@@ -199,38 +200,61 @@ fn synonyms(own: Option<&Value>, analysis: Option<&Map<String, Value>>) -> Resul
         .map_err(|_| SearchError::illegal(format!("failed to find tokenizer [{name}] for synonym token filter")))?;
     let lowercase = ignore_case.then_some(Filter::Lowercase);
     let analyzer = Analyzer::new(tokenizer, first.into_iter().chain(lowercase).collect());
-    let words = |text: &str| analyzer.terms(text).into_iter().map(|(_, term)| term).collect();
+    let words = |text: &str| {
+        let terms = analyzer.terms(text);
+        if terms
+            .iter()
+            .zip(0..)
+            .any(|((position, _), expected)| *position != expected)
+        {
+            let reason = format!("term: {text} analyzed to a token with posinc != 1");
+            return Err(SearchError::argument(reason));
+        }
+        if terms.is_empty() {
+            let reason = format!("term: {text} was completely eliminated by analyzer");
+            return Err(SearchError::argument(reason));
+        }
+        Ok(terms.into_iter().map(|(_, term)| term).collect())
+    };
     let expand = flag(own, "expand", true);
     let mut synonyms = Synonyms::default();
     synonyms.ignore_case = ignore_case;
+    let failed = |at: usize, problem: SearchError| {
+        let failed = SearchError::illegal("failed to build synonyms");
+        let line = format!("Invalid synonym rule at line {}", at + 1);
+        let failed = match problem.kind {
+            Exception::IllegalArgument => failed.caused_by(SearchError::new(400, Exception::JavaParse, line)),
+            _ => failed,
+        };
+        failed.caused_by(problem)
+    };
     if text(own, "format") == Some("wordnet") {
         for set in wordnet_sets(&rules) {
-            let words: Vec<Vec<String>> = set.iter().map(|word| words(word)).collect();
-            synonyms.add_equal(&words, expand);
+            let words = set
+                .iter()
+                .map(|(at, word)| words(word).map_err(|problem| failed(*at, problem)));
+            synonyms.add_equal(&words.collect::<Result<Vec<_>>>()?, expand);
         }
         return Ok(synonyms);
     }
-    for (at, rule) in rules.iter().enumerate() {
-        if !rule.trim_start().starts_with('#') {
-            synonyms.add(rule, expand, &words).map_err(|problem| {
-                let line = format!("Invalid synonym rule at line {}", at + 1);
-                SearchError::illegal("failed to build synonyms")
-                    .caused_by(SearchError::new(400, Exception::JavaParse, line))
-                    .caused_by(SearchError::argument(problem))
-            })?;
+    for (at, rule) in rules.iter().map(|rule| rule.trim()).enumerate() {
+        if !rule.is_empty() && !rule.starts_with('#') {
+            synonyms
+                .add(rule, expand, &words)
+                .map_err(|problem| failed(at, problem))?;
         }
     }
     Ok(synonyms)
 }
 
-/// Returns the words of each set of lines such as `s(100000001,1,'abstain',v,1,0).`.
-fn wordnet_sets(lines: &[String]) -> Vec<Vec<String>> {
-    let mut sets: IndexMap<&str, Vec<String>> = IndexMap::new();
-    for line in lines {
+/// Returns the words of each set of lines such as `s(100000001,1,'abstain',v,1,0).`, with the numbers of their lines.
+fn wordnet_sets(lines: &[String]) -> Vec<Vec<(usize, String)>> {
+    let mut sets: IndexMap<&str, Vec<(usize, String)>> = IndexMap::new();
+    for (at, line) in lines.iter().enumerate() {
         let id = line.strip_prefix("s(").and_then(|rest| rest.split_once(','));
         let word = line.split_once('\'').and_then(|(_, rest)| rest.rsplit_once('\''));
         if let (Some((id, _)), Some((word, _))) = (id, word) {
-            sets.entry(id).or_default().push(word.replace("''", "'"));
+            sets.entry(id).or_default().push((at, word.replace("''", "'")));
         }
     }
     sets.into_values().collect()

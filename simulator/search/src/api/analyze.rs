@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::analysis::{Analyzer, is_late};
+use crate::analysis::Analyzer;
 use crate::cluster::Block;
 use crate::error::{Result, SearchError};
 use crate::rest::{Answer, RestRequest};
@@ -46,10 +46,8 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     let filters = list(["filters", "token_filters"]);
     let chars = list(["char_filters", "char_filter"]);
     let analyzer = match (request.param("analyzer"), request.param("tokenizer"), field) {
-        (Some(name), _, None) => Analyzer::configured(name, settings).map_err(|error| match is_late(&error) {
-            true => error,
-            false => SearchError::illegal(format!("failed to find analyzer [{name}]")),
-        })?,
+        (Some(name), _, None) => Analyzer::configured(name, settings)
+            .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
         (_, Some(tokenizer), _) => {
             let (assembled, from, to) = match index {
                 Some(_) => (
@@ -82,6 +80,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     };
     let mut tokens: Vec<Value> = Vec::new();
     let units = |end: usize| text.get(..end).map_or(0, |before| before.encode_utf16().count());
+    analyzer.check()?;
     analyzer.analyze(&text, &mut |token| {
         let piece = text.get(token.start..token.end).unwrap_or("");
         tokens.push(json!({

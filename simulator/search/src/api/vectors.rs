@@ -372,6 +372,7 @@ impl Vector<'_> {
         let [offsets, positions] = self.parts;
         let (offsets, positions) = (offsets && wants_offsets, positions && wants_positions);
         let analyzer = self.wanted.analyzer(self.mapping, self.field)?;
+        analyzer.check()?;
         let mut terms: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         let (mut position, mut offset) = (0, 0);
         for text in texts {
@@ -388,7 +389,7 @@ impl Vector<'_> {
                 }
                 terms.entry(token.text.to_owned()).or_default().push(entry.into());
             });
-            position = self.field.field_type.after_gap(position + end);
+            position = self.field.field_type.after_gap(&analyzer, position + end);
             // There is a gap of one character between values.
             offset += text.encode_utf16().count() + 1;
         }

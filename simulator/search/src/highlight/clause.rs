@@ -32,6 +32,14 @@ pub(super) enum PhraseTerm {
 }
 
 impl PhraseTerm {
+    /// Returns the term, unless it is a prefix.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            PhraseTerm::Term(text) => Some(text),
+            PhraseTerm::Prefix(_) => None,
+        }
+    }
+
     pub(super) fn accepts(&self, text: &str) -> bool {
         match self {
             PhraseTerm::Term(term) => term == text,
@@ -206,14 +214,20 @@ fn collect_leaves(span: &SpanQuery, found: &mut Vec<ClauseKind>) -> Result<()> {
 impl ClauseKind {
     /// Returns whether a single term is part of the clause.
     pub(super) fn accepts(&self, text: &str) -> bool {
-        match self {
+        self.similarity(text).is_some()
+    }
+
+    /// Returns the boost of a single term that is part of the clause: less than 1 if it is only similar.
+    pub(super) fn similarity(&self, text: &str) -> Option<f32> {
+        let is_part = match self {
             ClauseKind::Term(term) => term == text,
-            ClauseKind::Test(test) => test.accepts(text),
+            ClauseKind::Test(test) => return test.similarity(text),
             ClauseKind::Phrase(slots, _) => {
                 let mut phrase_terms = slots.iter().flat_map(|(_, phrase_terms)| phrase_terms);
                 phrase_terms.any(|phrase_terms| phrase_terms.accepts(text))
             }
             ClauseKind::Span(_, leaves) => leaves.iter().any(|leaf| leaf.accepts(text)),
-        }
+        };
+        is_part.then_some(1.0)
     }
 }

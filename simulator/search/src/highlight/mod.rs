@@ -5,6 +5,7 @@
 //! Source: Elasticsearch 1.5's plain, fast vector and postings highlighters.
 
 mod clause;
+mod phrases;
 mod plain;
 mod postings;
 mod sentences;
@@ -72,6 +73,34 @@ impl Highlighter {
         }
     }
 
+    /// Returns the settings for a field that was highlighted before with others, of which Elasticsearch keeps some.
+    fn with_first(self, settings: Settings, first: Settings) -> Settings {
+        match self {
+            Highlighter::Plain => Settings {
+                fragments: settings.fragments,
+                no_match_size: settings.no_match_size,
+                by_score: settings.by_score,
+                ..first
+            },
+            Highlighter::Vector => Settings {
+                whole: first.whole,
+                fragment_offset: first.fragment_offset,
+                by_score: first.by_score,
+                open: first.open,
+                close: first.close,
+                boundary_chars: first.boundary_chars,
+                boundary_max_scan: first.boundary_max_scan,
+                ..settings
+            },
+            Highlighter::Postings => Settings {
+                open: first.open,
+                close: first.close,
+                html: first.html,
+                ..settings
+            },
+        }
+    }
+
     /// Returns the reason why the highlighter cannot highlight a field, if it cannot.
     fn unsupported_reason(self, field: &Field) -> Option<String> {
         let name = &field.name;
@@ -109,8 +138,10 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let Highlighting { wanted, context, .. } = *highlighting;
     let mapping = context.mapping;
     let mut found = Map::new();
-    // All fields with the same highlighter share the query of the first one: Elasticsearch caches it.
-    let mut shared: Vec<((Highlighter, bool), &Query)> = Vec::new();
+    // All fields with the same highlighter share the query of the first one: Elasticsearch caches it. The plain one has
+    // a query for each field. The same holds for some of the settings.
+    let mut shared: Vec<((Highlighter, bool, Option<String>), &Query)> = Vec::new();
+    let mut first_settings: Vec<((Highlighter, String), Settings)> = Vec::new();
     let own_query = |own: &Map<String, Value>| {
         let body = own.get("highlight_query");
         let body = body.or_else(|| wanted.settings.get("highlight_query"));
@@ -149,14 +180,26 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
                 Some(reason) => return Err(SearchError::illegal(reason)),
                 None => {}
             }
-            let key = (highlighter, highlighter == Highlighter::Vector && settings.match_field);
+            let key = (
+                highlighter,
+                highlighter == Highlighter::Vector && settings.match_field,
+                (highlighter == Highlighter::Plain).then(|| name.clone()),
+            );
             let query = match shared.iter().find(|(known, _)| *known == key) {
                 Some((_, query)) => query,
-                None => query,
+                None => {
+                    shared.push((key, query));
+                    query
+                }
             };
-            if highlighter != Highlighter::Plain {
-                shared.push((key, query));
-            }
+            let key = (highlighter, name.clone());
+            let settings = match first_settings.iter().find(|(known, _)| *known == key) {
+                Some((_, first)) => highlighter.with_first(settings.clone(), first.clone()),
+                None => {
+                    first_settings.push((key, settings.clone()));
+                    settings.clone()
+                }
+            };
             let texts = of_field(highlighting, highlighter, (&name, field), query, &settings)?;
             if !texts.is_empty() {
                 found.insert(name, json!(texts));
@@ -247,10 +290,8 @@ fn of_field(
                     .filter(|field| field.field_type.has_offsets_in_vectors())
                     .collect(),
             };
-            let fields = fields.into_iter();
-            let fields = fields.map(|field| Ok((field, clauses_of(&field.name)?)));
-            let fields = fields.collect::<Result<Vec<_>>>()?;
-            vector::fragments(highlighting.view, &values, &fields, settings).map_err(|error| failed(name, error))
+            let clauses = clauses(&query, &rewriter, expansions, None)?;
+            vector::fragments(&values, &fields, &clauses, settings).map_err(|error| failed(name, error))
         }
         Highlighter::Plain => {
             settings.check_tags()?;

@@ -40,9 +40,9 @@ fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, Weig
             continue;
         }
         for text in &texts {
-            if !clause.kind.accepts(text) {
+            let Some(similarity) = clause.kind.similarity(text) else {
                 continue;
-            }
+            };
             match (&spans, words.get_mut(*text)) {
                 (Some(spans), Some(known)) => {
                     known.whole.extend(spans);
@@ -52,7 +52,7 @@ fn weighted(clauses: &[Clause], tokens: &[Token]) -> Result<HashMap<String, Weig
                 }
                 (_, _) => {
                     let word = WeightedTerm {
-                        weight: clause.boost,
+                        weight: clause.boost * similarity,
                         spans: spans.clone(),
                         whole: spans.clone().unwrap_or_default(),
                     };
@@ -173,7 +173,7 @@ pub(super) fn fragments(
         return Ok(vec![]);
     }
     let mut fragmenter = Fragmenter {
-        size: (settings.fragments != 0).then_some(settings.fragment_size),
+        size: (!settings.whole).then_some(settings.fragment_size),
         simple,
         length: units.len(),
         fragments: 1,

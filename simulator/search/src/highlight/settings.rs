@@ -166,6 +166,7 @@ fn list(settings: &Map<String, Value>, name: &str) -> Option<Vec<String>> {
     Some(items.iter().map(json::text_of).collect())
 }
 
+#[derive(Clone)]
 pub(super) struct Settings {
     /// Name of the highlighter.
     pub(super) highlighter: Option<String>,
@@ -174,8 +175,10 @@ pub(super) struct Settings {
     pub(super) close: Vec<String>,
     /// In UTF-16 units.
     pub(super) fragment_size: i32,
-    /// Maximum number of fragments. 0: the whole text.
+    /// Maximum number of fragments. 0: no limit, or one.
     pub(super) fragments: i32,
+    /// Whether the whole text is one fragment.
+    pub(super) whole: bool,
     pub(super) no_match_size: usize,
     pub(super) match_field: bool,
     pub(super) by_score: bool,
@@ -215,6 +218,7 @@ impl Settings {
             close: tags("post_tags", "</em>"),
             fragment_size: number("fragment_size", 100),
             fragments: number("number_of_fragments", 5),
+            whole: number("number_of_fragments", 5) == 0,
             no_match_size: size("no_match_size", 0),
             match_field: is_set("require_field_match"),
             by_score: text("order").is_some_and(|order| order == "score"),

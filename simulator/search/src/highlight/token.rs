@@ -45,6 +45,11 @@ impl Units {
 
 /// Returns the tokens of a text in the order of the analyzer.
 pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
+    tokens_and_end(analyzer, text).0
+}
+
+/// Returns the tokens of a text in the order of the analyzer, and the position after the text.
+fn tokens_and_end(analyzer: &Analyzer, text: &str) -> (Vec<Token>, u32) {
     let mut units = Vec::new();
     if !text.is_ascii() {
         let mut count = 0;
@@ -61,7 +66,7 @@ pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
     }
     let unit = |at: usize| units.get(at).copied().unwrap_or(at);
     let mut found = Vec::new();
-    analyzer.analyze(text, &mut |token| {
+    let end = analyzer.analyze(text, &mut |token| {
         found.push(Token {
             text: token.text.to_owned(),
             position: token.position,
@@ -69,22 +74,23 @@ pub(super) fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
             end: unit(token.end),
         });
     });
-    found
+    (found, end)
 }
 
 /// Returns the tokens of the values of a field, as of one text in which one unit separates the values.
 pub(super) fn tokens_of_values(field: &Field, values: &[String]) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
-    let mut length = 0;
+    let (mut base, mut length) = (0, 0);
+    let analyzer = &field.index_analyzer;
     for value in values {
-        let base = found.last();
-        let base = base.map_or(0, |token| field.field_type.after_gap(token.position + 1));
-        found.extend(tokens(&field.index_analyzer, value).into_iter().map(|token| Token {
+        let (tokens, end) = tokens_and_end(analyzer, value);
+        found.extend(tokens.into_iter().map(|token| Token {
             position: base + token.position,
             start: length + token.start,
             end: length + token.end,
             ..token
         }));
+        base = field.field_type.after_gap(analyzer, base + end);
         length += value.encode_utf16().count() + 1;
     }
     found

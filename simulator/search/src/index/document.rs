@@ -74,6 +74,7 @@ pub(crate) fn read<'a>(
         boost_name: type_mapping.boost_name(),
         document_boost: 1.0,
         boost: None,
+        failure: None,
     };
     let mut path = Vec::new();
     let parsed = parser.object(&mut path, Some(&type_mapping.root), document);
@@ -84,6 +85,9 @@ pub(crate) fn read<'a>(
         }
         Ok(()) if !parser.unmapped.is_empty() => return Ok(ParsedDocument::Unmapped(parser.unmapped)),
         Ok(()) => {}
+    }
+    if let Some(failure) = parser.failure {
+        return Ok(ParsedDocument::Rejected(parser.unmapped, failure));
     }
     parser.finish_all();
     parser.times(times);
@@ -149,6 +153,8 @@ pub(super) struct DocumentParser<'a> {
     pub(super) all_values: Option<(String, Vec<(usize, f32)>)>,
     /// Boost of the current value, if the value is within an object that has it.
     pub(super) boost: Option<f32>,
+    /// Failure of an analyzer.
+    pub(super) failure: Option<SearchError>,
 }
 
 impl<'a> DocumentParser<'a> {

@@ -146,8 +146,19 @@ impl<'a> DocumentParser<'a> {
         }
     }
 
+    /// Returns whether an analyzer can be used. If not, the document fails after it was read to its end.
+    fn is_usable(&mut self, analyzer: &Analyzer) -> bool {
+        let checked = analyzer.check();
+        let is_usable = checked.is_ok();
+        self.failure = self.failure.take().or(checked.err());
+        is_usable
+    }
+
     /// Adds a value to `_all`. Other analyzers than the standard one read all values as one text.
     fn add_to_all(&mut self, text: &str, boost: f32) {
+        if !self.is_usable(self.all_analyzer) {
+            return;
+        }
         if self.all_analyzer.same_as_standard() {
             return self.index_all(text, &[(0, boost)]);
         }
@@ -242,8 +253,12 @@ impl<'a> DocumentParser<'a> {
                     self.analyze_with_all(field, text)
                 } else {
                     let boost = kind.boost * self.boost.unwrap_or(1.0);
-                    let state = self.analyze(field, self.analyzer_of(field), text, boost);
-                    state.position = kind.after_gap(state.position);
+                    let analyzer = self.analyzer_of(field);
+                    if !self.is_usable(analyzer) {
+                        return Ok(());
+                    }
+                    let state = self.analyze(field, analyzer, text, boost);
+                    state.position = kind.after_gap(analyzer, state.position);
                     Ok(())
                 }
             }
@@ -262,6 +277,7 @@ impl<'a> DocumentParser<'a> {
             }
             Kind::Binary | Kind::GeoPoint | Kind::Completion => Ok(()),
             Kind::TokenCount => {
+                field.index_analyzer.check()?;
                 let count = i64::from(field.index_analyzer.analyze(text, &mut |_| {}));
                 self.push_number(field, count);
                 Ok(())
@@ -331,7 +347,12 @@ impl<'a> DocumentParser<'a> {
         });
         let [own, all] = [own, all].map(|position| position.saturating_add(end));
         for (ordinal, norms, boost, position) in [
-            (field.ordinal, kind.norms, boost, kind.after_gap(own)),
+            (
+                field.ordinal,
+                kind.norms,
+                boost,
+                kind.after_gap(&field.index_analyzer, own),
+            ),
             (ALL, true, 1.0, all),
         ] {
             let state = states.entry(ordinal).or_default();

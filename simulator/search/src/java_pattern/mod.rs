@@ -287,6 +287,20 @@ mod tests {
     #[case("a.b", "a\nb", DOTALL, true)]
     #[case("a.b", "a\rb", UNIX_LINES, true)]
     #[case("a b", "ab", COMMENTS, true)]
+    #[case(
+        r"(a)\1 # twice
+            {2}",
+        "aaa",
+        COMMENTS,
+        true
+    )]
+    #[case(
+        r"(a)\1 # twice
+            {2}",
+        "aa",
+        COMMENTS,
+        false
+    )]
     fn flags_change_the_meaning(#[case] pattern: &str, #[case] text: &str, #[case] flags: i32, #[case] expected: bool) {
         assert_eq!(JavaPattern::new(pattern, flags).unwrap().is_match(text), expected);
     }

@@ -221,16 +221,7 @@ impl Parser<'_> {
                 }
                 Some('\\') => {
                     self.at += 1;
-                    match self.escape(false)? {
-                        Escape::Char(c) => self.push(c),
-                        Escape::Class(content, is_negated) => self.push_class(&content, is_negated),
-                        Escape::Other(text, atom) => {
-                            self.made.push_str(&text);
-                            self.closure(start, atom)?;
-                            continue;
-                        }
-                    }
-                    Atom::Char
+                    self.escaped()?
                 }
                 Some(c) => {
                     self.at += 1;
@@ -240,6 +231,19 @@ impl Parser<'_> {
             self.skip_comments();
             self.closure(start, atom)?;
         }
+    }
+
+    /// Translates what is after a backslash.
+    fn escaped(&mut self) -> Translated<Atom> {
+        match self.escape(false)? {
+            Escape::Char(c) => self.push(c),
+            Escape::Class(content, is_negated) => self.push_class(&content, is_negated),
+            Escape::Other(text, atom) => {
+                self.made.push_str(&text);
+                return Ok(atom);
+            }
+        }
+        Ok(Atom::Char)
     }
 
     /// Translates a character that is not part of an escape or a class.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Kind;
 use super::flags::{is_on, is_stored};
 use super::sortable::{sortable, unsortable};
+use crate::analysis::Analyzer;
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
@@ -340,9 +341,11 @@ impl FieldType {
         targets.into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// Returns the position at which a value begins after one that ends at a position.
-    pub(crate) fn after_gap(&self, end: u32) -> u32 {
-        end.saturating_add(self.gap).min(MAX_POSITION.max(end))
+    /// Returns the position at which a value begins after one that ends at a position. A gap of the field replaces that
+    /// of the analyzer.
+    pub(crate) fn after_gap(&self, analyzer: &Analyzer, end: u32) -> u32 {
+        let gap = if self.gap > 0 { self.gap } else { analyzer.gap() };
+        end.saturating_add(gap).min(MAX_POSITION.max(end))
     }
 
     /// Returns whether quoted texts have an analyzer, but others have none. Elasticsearch fails to write that.
@@ -469,9 +472,11 @@ mod tests {
             gap,
             ..FieldType::of(Kind::String)
         };
-        assert_eq!(gap(10).after_gap(2), 12);
-        assert_eq!(gap(u32::MAX).after_gap(2), MAX_POSITION);
-        assert_eq!(gap(1).after_gap(MAX_POSITION + 7), MAX_POSITION + 7);
+        let analyzer = Analyzer::standard().with_gap(5);
+        assert_eq!(gap(10).after_gap(&analyzer, 2), 12);
+        assert_eq!(gap(0).after_gap(&analyzer, 2), 7);
+        assert_eq!(gap(u32::MAX).after_gap(&analyzer, 2), MAX_POSITION);
+        assert_eq!(gap(1).after_gap(&analyzer, MAX_POSITION + 7), MAX_POSITION + 7);
     }
 
     #[test]

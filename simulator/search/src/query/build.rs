@@ -61,16 +61,7 @@ fn parse_checked(context: &Context<'_>, text: &str, settings: &StringSettings) -
         let built = terms.iter().try_for_each(|term| builder.node(term).map(drop));
         built.err().map_or_else(|| failed(error), wrapped)
     })?;
-    let query = match clauses.as_slice() {
-        [
-            Clause {
-                modifier: Modifier::None,
-                node,
-                ..
-            },
-        ] => builder.node(node),
-        _ => builder.clauses(&clauses),
-    };
+    let query = builder.clauses(&clauses);
     let query = query.map_err(wrapped)?;
     Ok(query.map_or_else(|| Query::any(vec![]), Query::fix_negative))
 }
@@ -87,7 +78,8 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn clauses(&self, clauses: &[Clause]) -> Result<Option<Query>> {
         let mut built: Vec<(Occur, Query)> = Vec::new();
-        for clause in clauses {
+        let mut starts_plainly = false;
+        for (at, clause) in clauses.iter().enumerate() {
             // As in Lucene, an operator also modifies the clause before it.
             if let Some((occur, _)) = built.last_mut()
                 && *occur != Occur::MustNot
@@ -109,10 +101,15 @@ impl Builder<'_> {
                 (_, Operator::And) if clause.conjunction == Conjunction::Or => Occur::Should,
                 (_, Operator::And) => Occur::Must,
             };
+            starts_plainly |= at == 0 && clause.modifier == Modifier::None;
             built.push((occur, query));
             if built.len() > self.context.max_clauses {
                 return Err(too_many_clauses(self.context.max_clauses));
             }
+        }
+        // A first clause without a sign stands for itself if there is no other.
+        if starts_plainly && built.len() == 1 {
+            return Ok(built.pop().map(|(_, only)| only));
         }
         Ok((!built.is_empty()).then(|| Query::bool(built).fix_negative()))
     }
@@ -181,12 +178,17 @@ impl Builder<'_> {
                 built => Ok(built?.map(|query| self.context.of_named_type(name, query))),
             }
         };
+        let types = self.context.type_names();
+        let names = |pattern: &str, boost: f32| {
+            let names = self.context.names_by_type(pattern, &types);
+            names.into_iter().map(move |name| (name, boost))
+        };
         let named: Vec<(String, f32)> = match field {
-            Some(name) => self.context.names(name).into_iter().map(|name| (name, 1.0)).collect(),
+            Some(name) => names(name, 1.0).collect(),
             None => self
                 .fields
                 .iter()
-                .flat_map(|(pattern, boost)| self.context.names(pattern).into_iter().map(|name| (name, *boost)))
+                .flat_map(|(pattern, boost)| names(pattern, *boost))
                 .collect(),
         };
         if let ([(name, boost)], false) = (named.as_slice(), is_phrase) {
@@ -263,7 +265,7 @@ impl Builder<'_> {
             (TermKind::Wildcard, _) => {
                 let pattern = self.expanded(&term.text);
                 let matcher = Matcher::Wildcard(if self.settings.analyze_wildcard {
-                    self.analyzed_pattern(name, &pattern)
+                    self.analyzed_pattern(name, &pattern)?
                 } else {
                     pattern
                 });
@@ -274,7 +276,9 @@ impl Builder<'_> {
                 if !self.settings.analyze_wildcard || self.context.numeric(name).is_some() {
                     return super::value::prefix(self.context, name, prefix, rewrite).map(Some);
                 }
-                let terms = self.analyzer(name).terms(&prefix);
+                let analyzer = self.analyzer(name);
+                analyzer.check()?;
+                let terms = analyzer.terms(&prefix);
                 if let [(_, only)] = terms.as_slice() {
                     return super::value::prefix(self.context, name, only.clone(), rewrite).map(Some);
                 }
@@ -348,8 +352,9 @@ impl Builder<'_> {
     }
 
     /// Analyzes the text between the wildcards of a pattern.
-    fn analyzed_pattern(&self, name: &str, pattern: &str) -> String {
+    fn analyzed_pattern(&self, name: &str, pattern: &str) -> Result<String> {
         let analyzer = self.analyzer(name);
+        analyzer.check()?;
         let mut analyzed = String::new();
         let mut piece = String::new();
         let flush = |piece: &mut String, analyzed: &mut String| {
@@ -368,7 +373,7 @@ impl Builder<'_> {
             }
         }
         flush(&mut piece, &mut analyzed);
-        analyzed
+        Ok(analyzed)
     }
 
     fn text(&self, name: &str, text: &str, quoted: bool, slop: i32) -> Result<Option<Query>> {

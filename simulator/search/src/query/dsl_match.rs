@@ -153,7 +153,8 @@ impl MatchSettings {
             MatchType::PhrasePrefix => {
                 // At least one term is found.
                 let expansions = usize::try_from(self.max_expansions).unwrap_or(0).max(1);
-                with_prefix(query, expansions.min(context.max_clauses))
+                let slop = self.slop.max(0).cast_unsigned();
+                with_prefix(query, slop, expansions.min(context.max_clauses))
             }
             MatchType::Boolean => with_minimum(query, self.minimum_should_match.as_ref())?,
             MatchType::Phrase => query,
@@ -227,12 +228,12 @@ impl MatchSettings {
 }
 
 /// Converts to a phrase whose last term is a prefix. The prefix is expanded when the query is weighed.
-fn with_prefix(query: Query, expansions: usize) -> Query {
+fn with_prefix(query: Query, slop: u32, expansions: usize) -> Query {
     match query.kind {
         QueryKind::Term { field, text } => QueryKind::PhrasePrefix {
             field,
             slots: vec![],
-            slop: 0,
+            slop,
             last: Some((0, vec![text])),
             expansions,
         }
@@ -291,12 +292,16 @@ fn name_and_boost(text: &str) -> (String, f32) {
     }
 }
 
-/// Parses a list of fields and expands its patterns.
+/// Parses a list of fields and expands its patterns to the fields of each type, whatever types are searched.
 pub(super) fn fields_of(context: &Context<'_>, value: &Value) -> Vec<(String, f32)> {
+    let types: Vec<&str> = context.mapping.type_names().collect();
     crate::find::names(value)
         .iter()
         .map(|text| name_and_boost(text))
-        .flat_map(|(pattern, boost)| context.names(&pattern).into_iter().map(move |name| (name, boost)))
+        .flat_map(|(pattern, boost)| {
+            let names = context.names_by_type(&pattern, &types);
+            names.into_iter().map(move |name| (name, boost))
+        })
         .collect()
 }
 
@@ -423,6 +428,7 @@ impl MatchSettings {
                 continue;
             }
             let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
+            analyzer.check()?;
             let blended = words(analyzer.terms(&self.text), self.operator.occur(), |text| {
                 let fields = members.iter().map(|(name, boost)| (context.field(name), *boost));
                 Query::from(QueryKind::Blended {

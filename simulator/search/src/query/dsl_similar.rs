@@ -1,8 +1,8 @@
-//! Queries whose clauses depend on document frequencies: `more_like_this`, `common`, `fuzzy_like_this`.
+//! Queries whose clauses depend on document frequencies: `more_like_this`, `fuzzy_like_this`.
 //!
-//! Source: Elasticsearch 1.5's `MoreLikeThisQueryParser`, `CommonTermsQueryParser`; Lucene 4.10's `CommonTermsQuery`.
+//! Source: Elasticsearch 1.5's `MoreLikeThisQueryParser` and `FuzzyLikeThisQueryParser`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 
@@ -12,12 +12,12 @@ use crate::find::{extract, names};
 use crate::json::text_of;
 use crate::json::{Token, Tokens, typed_number};
 use crate::mapping::{Field, Indexing, Kind};
+use crate::query::dsl_common::common;
 use crate::query::dsl_parts::parsing_error;
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
-use crate::query::reader::{Form, Refused, Setting, Settings, field_of, text_settings};
-use crate::query::value::ids_of_types;
+use crate::query::reader::{Form, Refused, Setting, Settings, field_of};
 use crate::query::vector_items::check_item;
-use crate::query::{Context, Occur, Operator, Query, QueryField, QueryKind};
+use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 use crate::ties::in_hash_order;
 
 /// Settings of `more_like_this`.
@@ -156,6 +156,7 @@ fn fuzzy_like_this(context: &Context<'_>, name: &str, mut fields: Vec<String>, s
     let mut texts = Vec::new();
     for field in &fields {
         let analyzer = analyzer(context, field, settings);
+        analyzer.check()?;
         for (_, term) in analyzer.terms(&text) {
             if !texts
                 .iter()
@@ -195,11 +196,14 @@ fn fuzzy_like_this(context: &Context<'_>, name: &str, mut fields: Vec<String>, s
     .boosted(settings.boost()))
 }
 
-/// Removes the fields of numbers, which cannot be compared with texts.
+/// Removes the fields of numbers, which cannot be compared with texts unless an analyzer is given.
 ///
 /// # Errors
 /// A field of numbers, unless the query ignores them.
 fn retain_texts(context: &Context<'_>, query: &str, fields: &mut Vec<String>, settings: &Settings) -> Result<()> {
+    if settings.analyzer(context, query).is_ok_and(|own| own.is_some()) {
+        return Ok(());
+    }
     let mapped = |field: &String| context.analyzed(field);
     let is_number = |field: &&Field| field.field_type.kind.is_numeric();
     match fields.iter().filter_map(mapped).find(is_number) {
@@ -223,6 +227,16 @@ struct LikedDocument<'a> {
     routing: Option<String>,
     /// The document itself, if it is not a stored one.
     own: Option<&'a Value>,
+    /// Fields that count. `None`: those of the query; of a document of the request all.
+    fields: Option<Vec<String>>,
+}
+
+/// A document that `more_like_this` compares with, as it was found.
+struct LikedSource<'a> {
+    type_name: &'a str,
+    source: Value,
+    is_own: bool,
+    fields: Option<&'a [String]>,
 }
 
 /// Without names of fields, texts are compared with `_all`, and documents by each of their fields.
@@ -267,6 +281,7 @@ fn more_like_this(
             id: text_of(id),
             routing: None,
             own: None,
+            fields: None,
         });
     }
     for doc in docs {
@@ -278,6 +293,7 @@ fn more_like_this(
             id: text("_id").unwrap_or_default(),
             routing: text("_routing").or_else(|| text("routing")),
             own: doc.get("doc").filter(|own| own.is_object()),
+            fields: doc.get("fields").map(names).filter(|names| !names.is_empty()),
         });
     }
     if texts.is_empty() && documents.is_empty() {
@@ -307,6 +323,7 @@ fn more_like_this(
         Some(first) => {
             let mut counts = BTreeMap::new();
             let analyzer = analyzer(context, first, settings);
+            analyzer.check()?;
             texts.iter().for_each(|text| count(&analyzer, text, &mut counts));
             Some(words(&fields, counts))
         }
@@ -319,13 +336,14 @@ fn more_like_this(
         return Err(parsing_error(context, &reason));
     }
     let mut sources = Vec::new();
-    let mut unlike = Vec::new();
+    let mut unlike = BTreeSet::new();
     for LikedDocument {
         index,
         type_name,
         id,
         routing,
         own,
+        fields,
     } in &documents
     {
         let mut is_changed = false;
@@ -344,12 +362,19 @@ fn more_like_this(
                 Some(found.source)
             };
             let source = own.cloned().or_else(&mut stored);
-            sources.extend(source.map(|source| (type_name, own.is_some(), source)));
+            sources.extend(source.map(|source| LikedSource {
+                type_name,
+                source,
+                is_own: own.is_some(),
+                fields: fields.as_deref(),
+            }));
         }
         // As in Elasticsearch, a document that is not read from the index is not left out.
         if own.is_none() && !is_changed {
-            let types = type_name.iter().cloned().collect::<Vec<_>>();
-            unlike.push((Occur::MustNot, ids_of_types(context, &types, std::slice::from_ref(id))));
+            let types = type_name
+                .as_deref()
+                .map_or(all_types.clone(), |type_name| vec![type_name]);
+            unlike.extend(types.into_iter().map(|type_name| (type_name, id)));
         }
     }
     let mut of_documents = Vec::new();
@@ -357,7 +382,6 @@ fn more_like_this(
         let field = context.mapping.exact_field(field).map(|field| &field.field_type);
         field.is_some_and(|field| field.kind == Kind::String && field.indexing != Indexing::No)
     };
-    // All fields of a document of the request count, whatever the names.
     let mut all_fields = context.mapping.field_names("*");
     all_fields.retain(has_terms);
     let others = fields.iter().filter(|field| is_named && !all_fields.contains(field));
@@ -368,10 +392,13 @@ fn more_like_this(
             Some(field) => field.index_analyzer.clone(),
             None => context.search_analyzer(field),
         };
-        let is_wanted = !is_named || fields.contains(field);
-        for (type_name, _, source) in sources.iter().filter(|(_, is_own, _)| is_wanted || *is_own) {
-            let path = context.mapping.source_path(type_name, field);
-            let texts = extract(source, path).into_iter().filter_map(Value::as_str);
+        let is_wanted = |source: &&LikedSource<'_>| match source.fields {
+            Some(own) => own.contains(field),
+            None => source.is_own || !is_named || fields.contains(field),
+        };
+        for source in sources.iter().filter(is_wanted) {
+            let path = context.mapping.source_path(source.type_name, field);
+            let texts = extract(&source.source, path).into_iter().filter_map(Value::as_str);
             texts.into_iter().for_each(|text| count(&analyzer, text, &mut counts));
         }
         if !counts.is_empty() {
@@ -404,87 +431,15 @@ fn more_like_this(
     if documents.is_empty() || includes_documents(settings) {
         return Ok(similar);
     }
-    Ok(Query::bool(
-        std::iter::once((Occur::Should, similar)).chain(unlike).collect(),
-    ))
-}
-
-/// Settings of `common`.
-const COMMON: Form<'_> = Form {
-    name: "[common] query",
-    settings: &[
-        (&["query"], Setting::Scalar),
-        (&["analyzer"], Setting::Scalar),
-        (&["disable_coord", "disableCoord"], Setting::Flag),
-        (&["boost"], Setting::Float),
-        (&["high_freq_operator", "highFreqOperator"], Setting::Scalar),
-        (&["low_freq_operator", "lowFreqOperator"], Setting::Scalar),
-        (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
-        (&["cutoff_frequency"], Setting::Float),
-        (&["_name"], Setting::Scalar),
-    ],
-    refused: &[Refused::Value],
-};
-
-/// Settings of an object as `minimum_should_match` of `common`.
-const COMMON_MINIMUM: Form<'_> = Form {
-    name: COMMON.name,
-    settings: &[
-        (&["low_freq", "lowFreq"], Setting::Nullable),
-        (&["high_freq", "highFreq"], Setting::Nullable),
-    ],
-    refused: &[Refused::Value],
-};
-
-fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
-    let mut both = Settings::default();
-    let (name, settings) = text_settings(context, tokens, COMMON.name, |tokens| {
-        COMMON.read_with(context, tokens, |tokens, key, _| {
-            let is_minimum = matches!(
-                (tokens.current(), key),
-                (Token::Object, Some("minimum_should_match" | "minimumShouldMatch"))
-            );
-            if is_minimum {
-                both = COMMON_MINIMUM.read(context, tokens).map_err(|error| SearchError {
-                    reason: error.reason + " for [minimum_should_match]",
-                    ..error
-                })?;
-            }
-            Ok(is_minimum)
+    let unlike = unlike.into_iter().map(|(type_name, id)| {
+        Query::from(QueryKind::Ids {
+            types: vec![type_name.to_owned()],
+            ids: vec![id.clone()],
         })
-    })?;
-    let no_text = || parsing_error(context, "No text specified for text query");
-    let text = settings.text("query").ok_or_else(no_text)?;
-    let occur = |key: &str| {
-        let operator = settings.text(key).map_or(Ok(Operator::default()), |text| {
-            let reason = format!("[common] query requires operator to be either 'and' or 'or', not [{text}]");
-            Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
-        });
-        operator.map(Operator::occur)
-    };
-    let wanted = |key: &str| both.get(key).cloned();
-    let minimum_rare = wanted("low_freq").or_else(|| settings.get("minimum_should_match").cloned());
-    let minimum_frequent = wanted("high_freq");
-    let analyzer = settings.analyzer(context, "common")?;
-    if analyzer.is_none() && context.numeric(name).is_some() {
-        return Err(SearchError::no_texts());
+    });
+    let mut clauses = vec![(Occur::Should, similar)];
+    if unlike.len() > 0 {
+        clauses.push((Occur::MustNot, Query::any(unlike.collect()).constant()));
     }
-    let terms: Vec<String> = analyzer
-        .unwrap_or_else(|| context.search_analyzer(name))
-        .terms(&text)
-        .into_iter()
-        .map(|(_, term)| term)
-        .collect();
-    let query = Query::from(QueryKind::ByFrequency(FrequencyQuery::Common {
-        field: context.field(name),
-        terms,
-        cutoff: settings.float("cutoff_frequency").unwrap_or(0.01),
-        rare: occur("low_freq_operator")?,
-        frequent: occur("high_freq_operator")?,
-        minimum_rare,
-        minimum_frequent,
-        coord: !settings.flag("disable_coord").unwrap_or(true),
-    }))
-    .boosted(settings.boost());
-    Ok(settings.named(context, context.of_named_type(name, query)))
+    Ok(Query::bool(clauses))
 }

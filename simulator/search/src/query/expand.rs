@@ -7,7 +7,7 @@ use tantivy_fst::Automaton;
 
 use super::automaton::Prefixed;
 use super::expression::too_complex;
-use super::levenshtein::Levenshtein;
+use super::levenshtein::{Levenshtein, similarity};
 use super::regexp::Regexp;
 use super::{Matcher, QueryField};
 use crate::budget::Budget;
@@ -278,12 +278,7 @@ fn fuzzy(view: &View, ordinal: u32, term: &str, limits: FuzzyLimits, budget: &Bu
                 };
                 let text = format!("{head}{}", String::from_utf8_lossy(text));
                 let shorter = text.chars().count().min(length);
-                let similarity = 1.0 - f32::from(distance) / shorter as f32;
-                if distance == 0 {
-                    found.insert(text, 1.0);
-                } else if similarity > 0.0 {
-                    found.insert(text, similarity);
-                }
+                found.extend(similarity(distance, shorter).map(|boost| (text, boost)));
             },
         )?;
     }

@@ -451,4 +451,23 @@ impl<'a> Context<'a> {
         let names = self.mapping.field_names(pattern).into_iter().filter(is_searched);
         names.chain(self.mapping.own_names(pattern)).collect()
     }
+
+    /// Expands a pattern of field names to those of each type in turn. Returns the pattern itself if it has no star.
+    pub(crate) fn names_by_type(&self, pattern: &str, types: &[&str]) -> Vec<String> {
+        let names = self.names(pattern);
+        if !pattern.contains('*') {
+            return names;
+        }
+        let has = |type_name: &str, name: &str| {
+            self.mapping.exact_field(name).is_none() || self.mapping.has_field(type_name, name)
+        };
+        let of_type = |type_name: &&str| {
+            names
+                .iter()
+                .filter(|name| has(type_name, name))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        types.iter().flat_map(of_type).collect()
+    }
 }

@@ -19,6 +19,16 @@ pub(crate) fn edits(similarity: f32, length: usize) -> u8 {
     }
 }
 
+/// Returns the boost of a term that is so many edits from another, by the length of the shorter one. `None`: they have
+/// nothing in common.
+pub(super) fn similarity(edits: u8, shorter: usize) -> Option<f32> {
+    let similarity = 1.0 - f32::from(edits) / shorter as f32;
+    match edits {
+        0 => Some(1.0),
+        _ => Some(similarity).filter(|similarity| *similarity > 0.0),
+    }
+}
+
 /// Automaton for the terms within a number of edits.
 pub(crate) struct Levenshtein(DFA);
 

@@ -7,6 +7,7 @@
 mod automaton;
 mod build;
 mod dsl;
+mod dsl_common;
 mod dsl_filter;
 mod dsl_filter_leaf;
 mod dsl_function;

@@ -331,8 +331,9 @@ impl Parser<'_> {
         if self.settings.analyzer.is_none() {
             scored_number(self.context, self.context.analyzed(name), text)?;
         }
-        let mut prefixes: Vec<Query> = self
-            .analyzer(name)
+        let analyzer = self.analyzer(name);
+        analyzer.check()?;
+        let mut prefixes: Vec<Query> = analyzer
             .terms(text)
             .into_iter()
             .map(|(_, term)| {

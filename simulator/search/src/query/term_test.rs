@@ -3,7 +3,7 @@
 use tantivy_fst::Automaton;
 
 use super::Matcher;
-use super::levenshtein::Levenshtein;
+use super::levenshtein::{Levenshtein, similarity};
 use super::regexp::Regexp;
 use crate::error::Result;
 
@@ -11,7 +11,8 @@ use crate::error::Result;
 pub(crate) enum TermTest {
     Prefix(String),
     Regexp(Box<Regexp>),
-    Fuzzy(usize, String, Levenshtein),
+    /// The beginning that must be equal, the automaton of the rest, and the length of both in characters.
+    Fuzzy(String, Levenshtein, usize),
     Range {
         lower: Option<(String, bool)>,
         upper: Option<(String, bool)>,
@@ -35,29 +36,35 @@ impl TermTest {
                 transpositions,
                 ..
             } => {
-                let at = term.char_indices().nth(*prefix).map_or(term.len(), |(at, _)| at);
-                let (head, tail) = term.split_at(at);
+                let at = term.char_indices().nth(*prefix).map(|(at, _)| at);
+                // A term of which all characters must be equal has no similar ones.
+                let edits = if at.is_some() { *edits } else { 0 };
+                let (head, tail) = term.split_at(at.unwrap_or(term.len()));
                 TermTest::Fuzzy(
-                    head.len(),
                     head.to_owned(),
-                    Levenshtein::new(tail, *edits, *transpositions),
+                    Levenshtein::new(tail, edits, *transpositions),
+                    term.chars().count(),
                 )
             }
         })
     }
 
     pub(crate) fn accepts(&self, term: &str) -> bool {
-        fn run<A: Automaton>(automaton: &A, text: &str) -> bool {
-            let end = text
-                .bytes()
-                .fold(automaton.start(), |state, byte| automaton.accept(&state, byte));
-            automaton.is_match(&end)
+        self.similarity(term).is_some()
+    }
+
+    /// Returns the boost of a term that passes the test: less than 1 if it is only similar.
+    pub(crate) fn similarity(&self, term: &str) -> Option<f32> {
+        fn run<A: Automaton>(automaton: &A, text: &str) -> A::State {
+            text.bytes()
+                .fold(automaton.start(), |state, byte| automaton.accept(&state, byte))
         }
-        match self {
+        let is_accepted = match self {
             TermTest::Prefix(prefix) => term.starts_with(prefix.as_str()),
-            TermTest::Regexp(regexp) => run(&**regexp, term),
-            TermTest::Fuzzy(at, head, automaton) => {
-                term.starts_with(head.as_str()) && run(automaton, term.get(*at..).unwrap_or(""))
+            TermTest::Regexp(regexp) => regexp.is_match(&run(&**regexp, term)),
+            TermTest::Fuzzy(head, automaton, length) => {
+                let edits = automaton.distance(run(automaton, term.strip_prefix(head.as_str())?))?;
+                return similarity(edits, term.chars().count().min(*length));
             }
             TermTest::Range { lower, upper } => {
                 lower
@@ -67,6 +74,7 @@ impl TermTest {
                         .as_ref()
                         .is_none_or(|(bound, included)| term < bound.as_str() || *included && term == bound)
             }
-        }
+        };
+        is_accepted.then_some(1.0)
     }
 }

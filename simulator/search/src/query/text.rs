@@ -227,6 +227,7 @@ pub(super) fn analyzed(
     text: &str,
     style: Style,
 ) -> Result<Option<Query>> {
+    analyzer.check()?;
     let terms = analyzer.terms(text);
     if terms.len() > context.max_clauses {
         return Err(too_many_clauses(context.max_clauses));

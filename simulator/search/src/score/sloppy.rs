@@ -36,6 +36,8 @@ impl PhrasePositions<'_> {
 struct SloppyMatcher<'a> {
     slots: Vec<PhrasePositions<'a>>,
     groups: Vec<Vec<usize>>,
+    /// Whether a slot of a group has several terms.
+    has_alternatives: bool,
     /// Indices of the slots in order, the first one in front.
     queue: Vec<usize>,
     end: i64,
@@ -44,6 +46,8 @@ struct SloppyMatcher<'a> {
 /// Computes the frequency of a phrase whose slots have these positions, offsets and terms.
 pub(super) fn sloppy_frequency(slots: &[(&[u32], u32, &[usize])], slop: u32) -> f32 {
     let groups = groups(slots);
+    let has_several = |slot: &usize| slots.get(*slot).is_some_and(|(_, _, terms)| terms.len() > 1);
+    let has_alternatives = groups.iter().flatten().any(has_several);
     let slots = slots
         .iter()
         .enumerate()
@@ -66,6 +70,7 @@ pub(super) fn sloppy_frequency(slots: &[(&[u32], u32, &[usize])], slop: u32) -> 
     SloppyMatcher {
         slots,
         groups,
+        has_alternatives,
         queue: vec![],
         end: i64::MIN,
     }
@@ -139,6 +144,12 @@ impl SloppyMatcher<'_> {
             return false;
         }
         for group in self.groups.clone() {
+            if self.has_alternatives {
+                if !self.part(&group) {
+                    return false;
+                }
+                continue;
+            }
             for (times, slot) in group.iter().enumerate() {
                 for _ in 0..times {
                     if !self.slots.get_mut(*slot).is_some_and(PhrasePositions::step) {
@@ -150,6 +161,33 @@ impl SloppyMatcher<'_> {
         self.end = self.slots.iter().map(|state| state.at).max().unwrap_or(i64::MIN);
         (0..self.slots.len()).for_each(|slot| self.enqueue(slot));
         true
+    }
+
+    /// Moves the slots of a group, in order, until no two are at the same position: always the first one of the two.
+    /// Returns false if one has no more positions.
+    fn part(&mut self, group: &[usize]) -> bool {
+        let mut index = 0;
+        while let Some(slot) = group.get(index) {
+            index += 1;
+            while let Some((other_index, other)) = self.collision(*slot, group) {
+                let (moved, moved_index) = match self.is_lesser(*slot, other) {
+                    true => (*slot, index - 1),
+                    false => (other, other_index),
+                };
+                if !self.step(moved) {
+                    return false;
+                }
+                if moved_index < index - 1 {
+                    index -= 1;
+                    break;
+                }
+            }
+        }
+        true
+    }
+
+    fn is_lesser(&self, slot: usize, other: usize) -> bool {
+        (self.at(slot), self.order(slot).1) < (self.at(other), self.order(other).1)
     }
 
     fn run(&mut self, slop: i64) -> Option<f32> {
@@ -192,8 +230,7 @@ impl SloppyMatcher<'_> {
         let mut current = moved;
         let mut stale: Vec<usize> = Vec::new();
         while let Some((index, other)) = self.collision(current, &members) {
-            let lesser = (self.at(current), self.order(current).1) < (self.at(other), self.order(other).1);
-            if !lesser {
+            if !self.is_lesser(current, other) {
                 current = other;
             }
             if !self.step(current) {
