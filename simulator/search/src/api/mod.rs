@@ -9,6 +9,7 @@ pub(crate) mod cluster;
 pub(crate) mod cluster_settings;
 pub(crate) mod deletion;
 pub(crate) mod documents;
+mod field_vector;
 mod human;
 pub(crate) mod indices;
 pub(crate) mod mappings;

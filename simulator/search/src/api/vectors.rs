@@ -3,28 +3,22 @@
 //! Limits: the source of the document is analyzed again for each request; no payloads.
 //! Source: Elasticsearch 1.5's `TermVectorResponse`.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
-use tantivy::DocSet;
-use tantivy::postings::Postings;
-use tantivy::schema::IndexRecordOption;
 
+use super::field_vector::Vector;
 use super::multi_get::failed_item;
 use super::search::check_preference;
 use crate::analysis::Analyzer;
-use crate::budget::Budget;
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError, problems};
 use crate::exception::Exception;
 use crate::find::{extract, names};
-use crate::index::{View, field_prefix};
-use crate::json;
+use crate::index::field_texts;
+use crate::json::{self, is_scalar, java_text};
 use crate::mapping::{Field, FieldOrdinal, Indexing, Kind, Mapping, WriteTime};
 use crate::query::vector_items::{FLAGS, ID_AND_DOCUMENT, NO_ARRAY, unknown_member};
 use crate::rest::{Answer, RestRequest};
 use crate::routing::Placement;
-use crate::score::END;
 use crate::shared::Shared;
 use crate::ties::as_hash_set;
 
@@ -149,39 +143,6 @@ fn check_analyzer((field, analyzer): (&String, &Value)) -> Result<()> {
     }
 }
 
-/// Statistics of a field, or of one of its terms, in a shard.
-#[derive(Default)]
-struct Frequencies {
-    doc_freq: u64,
-    docs: std::collections::HashSet<(usize, u32)>,
-    occurrences: u64,
-}
-
-/// Sums up the postings of one term, or of all terms of a field.
-fn frequencies(view: &View, field: FieldOrdinal, term: Option<&str>, budget: &Budget) -> Result<Frequencies> {
-    let mut sum = Frequencies::default();
-    let from = format!("{}{}", field_prefix(field), term.unwrap_or(""));
-    let to = match term {
-        Some(_) => format!("{from}\u{0}"),
-        None => field_prefix(field + 1).to_string(),
-    };
-    for (at, view) in view.segments.iter().enumerate() {
-        let range = view.segment.terms().terms().range().ge(&from).lt(&to);
-        let mut stream = range.into_stream()?;
-        while stream.advance() {
-            budget.terms(1)?;
-            sum.doc_freq += u64::from(stream.value().doc_freq);
-            let mut postings = view.segment.postings(stream.value(), IndexRecordOption::WithFreqs)?;
-            while postings.doc() != END {
-                sum.occurrences += u64::from(postings.term_freq());
-                sum.docs.insert((at, postings.doc()));
-                postings.advance();
-            }
-        }
-    }
-    Ok(sum)
-}
-
 /// `GET|POST /index/type[/id]/_termvector`: of a document of the index, or of a document in the body.
 pub(crate) fn termvector(
     shared: &Shared,
@@ -299,12 +260,18 @@ fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Resul
     let mapping = index.mapping();
     let own = mapping.clone().for_types(&[type_name.to_owned()]);
     let view = shard.view();
+    let bytes = found.as_ref().map_or_else(
+        || source.to_string().into_bytes(),
+        |(_, stored)| stored.source().to_vec(),
+    );
+    let members = source.as_object();
+    let indexed = members.map(|members| field_texts(&mapping, type_name, &bytes, members));
+    let indexed = indexed.unwrap_or_default();
     let mut vectors = Map::new();
     for name in own.field_names("*") {
         let (Some(field), Some(first)) = (own.exact_field(&name), mapping.exact_field(&name)) else {
             continue;
         };
-        let is_text = field.field_type.kind == Kind::String && field.field_type.indexing != Indexing::No;
         let named = wanted.names(&name);
         let is_stored = found.is_some() && field.field_type.has_vectors();
         let is_analyzed_again = wanted.analyzers.contains_key(&name);
@@ -314,21 +281,32 @@ fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Resul
             Some(_) => is_analyzed_again || !first.field_type.has_vectors(),
             None => is_stored && is_analyzed_again,
         };
+        let analyzed = if is_generated { first } else { field };
+        let is_text = analyzed.field_type.kind == Kind::String && analyzed.field_type.indexing != Indexing::No;
         if !is_text || named == Some(false) || !(is_stored || is_generated) {
             continue;
         }
+        let [offsets, positions, _, statistics @ ..] = wanted.flags;
         let kept = |part: &str| is_generated || field.field_type.has_in_vectors(part);
         let vector = Vector {
-            wanted,
             view: &view,
-            mapping: &mapping,
-            field,
-            parts: [kept("offsets"), kept("positions")],
+            field: analyzed,
+            analyzer: wanted.analyzer(&mapping, analyzed)?,
+            statistics,
+            parts: [offsets && kept("offsets"), positions && kept("positions")],
             budget: &request.budget,
         };
-        let values = extract(&source, own.source_path(type_name, &name));
-        let texts: Vec<&str> = values.into_iter().filter_map(Value::as_str).collect();
-        if let Some(vector) = vector.json(&texts)? {
+        let texts: Vec<String> = match found.is_some() && is_generated {
+            true => {
+                let values = extract(&source, own.source_path(type_name, &name)).into_iter();
+                values.filter(|value| is_scalar(value)).map(java_text).collect()
+            }
+            false => {
+                let of_field = |(ordinal, _): &&(FieldOrdinal, String)| *ordinal == field.ordinal;
+                indexed.iter().filter(of_field).map(|(_, text)| text.clone()).collect()
+            }
+        };
+        if let Some(vector) = vector.json(&texts, is_generated)? {
             vectors.insert(name, vector);
         }
     }
@@ -352,128 +330,4 @@ fn parse_given(shared: &Shared, index: &Index, type_name: &str, given: &Value) -
     let source = given.to_string();
     let parsed = index.parse(type_name, "", Placement::default(), time, source.as_bytes(), members);
     parsed.map(drop).map_err(|error| failed().caused_by(error))
-}
-
-/// The term vector of one field of a document.
-struct Vector<'a> {
-    wanted: &'a Wanted,
-    view: &'a View,
-    mapping: &'a Mapping,
-    field: &'a Field,
-    /// Whether offsets and positions are known.
-    parts: [bool; 2],
-    budget: &'a Budget,
-}
-
-impl Vector<'_> {
-    /// The vector of the values of the field. None if they have no terms.
-    fn json(&self, texts: &[&str]) -> Result<Option<Value>> {
-        let [wants_offsets, wants_positions, _, term_statistics, field_statistics] = self.wanted.flags;
-        let [offsets, positions] = self.parts;
-        let (offsets, positions) = (offsets && wants_offsets, positions && wants_positions);
-        let analyzer = self.wanted.analyzer(self.mapping, self.field)?;
-        analyzer.check()?;
-        let mut terms: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        let (mut position, mut offset) = (0, 0);
-        for text in texts {
-            self.budget.check_time()?;
-            let mut units = Units::new(text);
-            let end = analyzer.analyze(text, &mut |token| {
-                let mut entry = Map::new();
-                if positions {
-                    entry.insert("position".to_owned(), json!(position + token.position));
-                }
-                if offsets {
-                    entry.insert("start_offset".to_owned(), json!(offset + units.before(token.start)));
-                    entry.insert("end_offset".to_owned(), json!(offset + units.before(token.end)));
-                }
-                terms.entry(token.text.to_owned()).or_default().push(entry.into());
-            });
-            position = self.field.field_type.after_gap(&analyzer, position + end);
-            // There is a gap of one character between values.
-            offset += text.encode_utf16().count() + 1;
-        }
-        if terms.is_empty() {
-            return Ok(None);
-        }
-        let mut vector = Map::new();
-        let sum = match field_statistics || term_statistics {
-            true => frequencies(self.view, self.field.ordinal, None, self.budget)?,
-            false => Frequencies::default(),
-        };
-        // A field that the index does not have has the statistics of the document.
-        let is_indexed = !sum.docs.is_empty();
-        if field_statistics {
-            let statistics = match is_indexed {
-                true => {
-                    let occurrences = self.occurrences(&sum);
-                    json!({"sum_doc_freq": sum.doc_freq, "doc_count": sum.docs.len(), "sum_ttf": occurrences})
-                }
-                false => {
-                    let count: usize = terms.values().map(Vec::len).sum();
-                    json!({"sum_doc_freq": terms.len(), "doc_count": 1, "sum_ttf": count})
-                }
-            };
-            vector.insert("field_statistics".to_owned(), statistics);
-        }
-        let mut listed = Map::new();
-        for (text, tokens) in terms {
-            let mut term = Map::new();
-            if term_statistics {
-                let (doc_freq, occurrences) = match is_indexed {
-                    true => {
-                        let sum = frequencies(self.view, self.field.ordinal, Some(&text), self.budget)?;
-                        (sum.doc_freq, self.occurrences(&sum))
-                    }
-                    false => (1, json!(tokens.len())),
-                };
-                if doc_freq > 0 {
-                    term.insert("doc_freq".to_owned(), json!(doc_freq));
-                    term.insert("ttf".to_owned(), occurrences);
-                }
-            }
-            term.insert("term_freq".to_owned(), json!(tokens.len()));
-            if positions || offsets {
-                term.insert("tokens".to_owned(), tokens.into());
-            }
-            listed.insert(text, term.into());
-        }
-        vector.insert("terms".to_owned(), listed.into());
-        Ok(Some(vector.into()))
-    }
-
-    /// The number of occurrences, which a field without frequencies does not know.
-    fn occurrences(&self, sum: &Frequencies) -> Value {
-        match self.field.field_type.has_frequencies() {
-            true => json!(sum.occurrences),
-            false => json!(-1),
-        }
-    }
-}
-
-/// Converter of byte offsets to UTF-16 offsets; fast for ascending offsets.
-struct Units<'a> {
-    text: &'a str,
-    bytes: usize,
-    units: usize,
-}
-
-impl<'a> Units<'a> {
-    fn new(text: &'a str) -> Units<'a> {
-        Units {
-            text,
-            bytes: 0,
-            units: 0,
-        }
-    }
-
-    fn before(&mut self, end: usize) -> usize {
-        if end < self.bytes {
-            (self.bytes, self.units) = (0, 0);
-        }
-        let between = self.text.get(self.bytes..end).unwrap_or("");
-        self.units += between.encode_utf16().count();
-        self.bytes = end;
-        self.units
-    }
 }

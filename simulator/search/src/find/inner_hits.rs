@@ -74,6 +74,8 @@ pub(super) fn prepare_inner(outer: &Outer<'_>, wanted: Vec<InnerHits>) -> Result
         let mut own = SearchRequest::of_object(&wanted.settings, &outer.cluster.options.limits)?;
         own.size.get_or_insert(DEFAULT_SIZE);
         own.budget = outer.request.budget.clone();
+        // Fields of other types than those of the search are not extracted from the source.
+        own.types = outer.request.types.clone();
         check_sort(&own.sort, outer.context).map_err(|error| outer.unparsed(&own, error))?;
         let relation = match &wanted.relation {
             InnerRelation::Related(type_name) => Relation::Related(type_name.clone()),
@@ -117,7 +119,10 @@ impl InnerSearch for Prepared {
                 Some((nested, outer)) => self.objects(nested, outer, segment, doc)?,
                 None => Matches::default(),
             },
-            Relation::Related(type_name) => self.relatives(type_name, stored)?,
+            Relation::Related(type_name) => match self.relatives(type_name, stored)? {
+                Some(matches) => matches,
+                None => return Ok(json!({"hits": {"total": 0, "max_score": 0.0, "hits": []}})),
+            },
         };
         let (hits, best) = best_of(own, &self.request, &matches)?;
         let by_score = self.request.sort.is_empty() || self.request.track_scores;
@@ -172,15 +177,19 @@ impl Prepared {
         Ok(matches)
     }
 
-    /// Returns the matching children of a document that have this type, or its parent if that has the type.
-    fn relatives(&self, type_name: &str, stored: &Stored) -> Result<Matches> {
+    /// Returns the matching children of a document that have this type, or its parent if that has the type. `None` for
+    /// a document whose type has neither.
+    fn relatives(&self, type_name: &str, stored: &Stored) -> Result<Option<Matches>> {
         let mapping = &self.searched.mapping;
         if mapping.parent_type(type_name) == Some(stored.type_name()) {
-            return self.children(&format!("{}#{}", stored.type_name(), stored.id()));
+            let children = self.children(&format!("{}#{}", stored.type_name(), stored.id()));
+            return children.map(Some);
+        }
+        if mapping.parent_type(stored.type_name()) != Some(type_name) {
+            return Ok(None);
         }
         let mut matches = Matches::default();
-        let is_child = mapping.parent_type(stored.type_name()) == Some(type_name);
-        let parent = self.searched.shard().zip(stored.parent().filter(|_| is_child));
+        let parent = self.searched.shard().zip(stored.parent());
         let place = parent.map(|(shard, id)| shard.place(&self.searched.view, type_name, id));
         if let Some((segment, doc)) = place.transpose()?.flatten() {
             let view = self.view(segment)?;
@@ -191,7 +200,7 @@ impl Prepared {
                 matches.push(0, segment, vec![doc], vec![scorer.score()]);
             }
         }
-        Ok(matches)
+        Ok(Some(matches))
     }
 
     fn children(&self, parent: &str) -> Result<Matches> {

@@ -21,8 +21,8 @@ use crate::index::mismatch::{boosted_value, is_plain, strict, unmappable_integer
 use crate::index::numbers::check_value;
 use crate::json::{self, BODY, binary, is_oversized, java_text, literal};
 use crate::mapping::{
-    Dynamic, FIELD_NAMES, FieldNode, FieldType, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, ROUTING, TIMESTAMP,
-    TTL, Times, TypeMapping, Unmapped, guess, object_of_template,
+    Dynamic, FIELD_NAMES, FieldNode, FieldOrdinal, FieldType, Indexing, Kind, Mapping, Node, ObjectNode, PARENT,
+    ROUTING, TIMESTAMP, TTL, Times, TypeMapping, Unmapped, guess, object_of_template,
 };
 use crate::routing::Placement;
 
@@ -54,28 +54,13 @@ pub(crate) fn read<'a>(
         .ok_or_else(|| SearchError::new(404, Exception::TypeMissing, format!("type[[{type_name}]] missing")))?;
     let own_analyzer = mapping.document_analyzer(type_mapping, document)?;
     let default_analyzer = own_analyzer.as_ref().or(mapping.type_analyzer(type_name));
-    let mut parser = DocumentParser {
+    let mut parser = DocumentParser::new(
         mapping,
-        type_name,
-        type_mapping,
+        (type_name, type_mapping),
         id,
-        doc: DocumentBuilder::with_capacity(source.len()),
-        outer: Vec::new(),
-        blocks: Vec::new(),
-        flat: 0,
-        unmapped: Vec::new(),
-        unmapped_paths: HashSet::new(),
-        source,
-        document,
-        in_all: true,
+        (source, document),
         default_analyzer,
-        all_analyzer: mapping.all_analyzer(type_name, default_analyzer),
-        all_values: None,
-        boost_name: type_mapping.boost_name(),
-        document_boost: 1.0,
-        boost: None,
-        failure: None,
-    };
+    );
     let mut path = Vec::new();
     let parsed = parser.object(&mut path, Some(&type_mapping.root), document);
     match parsed {
@@ -155,10 +140,46 @@ pub(super) struct DocumentParser<'a> {
     pub(super) boost: Option<f32>,
     /// Failure of an analyzer.
     pub(super) failure: Option<SearchError>,
+    /// Collects the texts of the string fields of the root document.
+    pub(super) texts: Option<Vec<(FieldOrdinal, String)>>,
 }
 
 impl<'a> DocumentParser<'a> {
-    fn object(
+    /// Creates a parser of a document of a type, `document` as parsed and `source` as bytes.
+    pub(super) fn new(
+        mapping: &'a Mapping,
+        (type_name, type_mapping): (&'a str, &'a TypeMapping),
+        id: &'a str,
+        (source, document): (&'a [u8], &'a Map<String, Value>),
+        default_analyzer: Option<&'a Analyzer>,
+    ) -> DocumentParser<'a> {
+        DocumentParser {
+            mapping,
+            type_name,
+            type_mapping,
+            id,
+            doc: DocumentBuilder::with_capacity(source.len()),
+            outer: Vec::new(),
+            blocks: Vec::new(),
+            flat: 0,
+            unmapped: Vec::new(),
+            unmapped_paths: HashSet::new(),
+            source,
+            document,
+            in_all: true,
+            default_analyzer,
+            all_analyzer: mapping.all_analyzer(type_name, default_analyzer),
+            all_values: None,
+            boost_name: type_mapping.boost_name(),
+            document_boost: 1.0,
+            boost: None,
+            failure: None,
+            texts: None,
+        }
+    }
+
+    /// Indexes an object.
+    pub(super) fn object(
         &mut self,
         path: &mut Vec<String>,
         node: Option<&'a ObjectNode>,

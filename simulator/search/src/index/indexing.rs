@@ -249,6 +249,9 @@ impl<'a> DocumentParser<'a> {
                         field.name
                     )));
                 }
+                if let Some(texts) = self.texts.as_mut().filter(|_| self.doc.path.is_empty()) {
+                    texts.push((field.ordinal, text.to_owned()));
+                }
                 if shared {
                     self.analyze_with_all(field, text)
                 } else {

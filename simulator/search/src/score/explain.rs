@@ -73,8 +73,12 @@ impl Explained {
     }
 
     /// Explains the score of a document. `place` is the position of the segment and the document number.
+    ///
+    /// # Errors
+    /// A function that fails for the document.
     pub(crate) fn of(&self, view: &View, place: (usize, u32), budget: &Budget) -> Result<Explanation> {
-        explain(&self.query, &self.weight, view, place, budget)
+        let explanation = explain(&self.query, &self.weight, view, place, budget)?;
+        budget.failure().lock().take().map_or(Ok(explanation), Err)
     }
 }
 

@@ -46,6 +46,8 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_combined_analyzers(include_str!("../recorded/combined_analyzers.jsonl"), 600)]
 #[case::of_synonym_rules(include_str!("../recorded/synonym_rules.jsonl"), 300)]
 #[case::of_alternatives(include_str!("../recorded/alternatives.jsonl"), 300)]
+#[case::of_term_vectors(include_str!("../recorded/term_vectors.jsonl"), 150)]
+#[case::of_inner_hits(include_str!("../recorded/inner_hits.jsonl"), 60)]
 #[case::of_spans(include_str!("../recorded/spans.jsonl"), 20)]
 #[case::of_functions(include_str!("../recorded/functions.jsonl"), 15)]
 #[case::of_log_lines(include_str!("../recorded/lines.jsonl"), 120)]
