@@ -2,6 +2,8 @@
 //!
 //! Source: the fields of Elasticsearch 1.5's completion mapper. The layout of the terms is our own.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
@@ -15,6 +17,8 @@ use crate::mapping::{Contexts, Field, truth};
 const WORD_SEPARATOR: &str = "\u{1e}";
 /// Separator of the parts of a term.
 const PART_SEPARATOR: char = '\u{1f}';
+/// Maximum number of forms of a text.
+const MAX_KEYS: usize = 256;
 /// Default of `max_input_length`, in characters.
 const MAX_INPUT_LENGTH: usize = 50;
 
@@ -25,16 +29,51 @@ pub(crate) struct Completion {
     pub(crate) payload: Option<Value>,
 }
 
-/// Returns the analyzed text: a prefix of the terms of the field.
-pub(crate) fn completion_key(field: &Field, text: &str, searched: bool) -> String {
+/// Returns the forms of an analyzed text, each a prefix of terms of the field: several if it has several words at one
+/// position. A position without a word is empty; a separator ends a text that goes on after its last word.
+///
+/// # Errors
+/// An analyzer that cannot be used.
+pub(crate) fn completion_keys(field: &Field, text: &str, searched: bool) -> Result<Vec<String>> {
     let analyzer = if searched {
         &field.search_analyzer
     } else {
         &field.index_analyzer
     };
-    let words: Vec<String> = analyzer.terms(text).into_iter().map(|(_, word)| word).collect();
-    let apart = field.field_type.setting("preserve_separators").is_none_or(truth);
-    words.join(if apart { WORD_SEPARATOR } else { "" })
+    analyzer.check()?;
+    let mut words: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    let mut end = 0;
+    analyzer.analyze(text, &mut |token| {
+        words.entry(token.position).or_default().push(token.text.to_owned());
+        end = end.max(token.end);
+    });
+    let Some(last) = words.keys().next_back().copied() else {
+        return Ok(vec![]);
+    };
+    let is_set = |name: &str| field.field_type.setting(name).is_none_or(truth);
+    let separator = if is_set("preserve_separators") {
+        WORD_SEPARATOR
+    } else {
+        ""
+    };
+    let positions: Vec<Vec<String>> = match is_set("preserve_position_increments") {
+        true => (0..=last)
+            .map(|at| words.remove(&at).unwrap_or_else(|| vec![String::new()]))
+            .collect(),
+        false => words.into_values().collect(),
+    };
+    let mut keys = vec![String::new()];
+    for (at, alternatives) in positions.iter().enumerate() {
+        let before = if at > 0 { separator } else { "" };
+        let longer = keys
+            .iter()
+            .flat_map(|key| alternatives.iter().map(move |word| format!("{key}{before}{word}")));
+        keys = longer.take(MAX_KEYS).collect();
+    }
+    if end < text.len() {
+        keys.iter_mut().for_each(|key| key.push_str(separator));
+    }
+    Ok(keys)
 }
 
 /// Parses the contexts of a field.
@@ -110,16 +149,16 @@ pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -
     let contexts = contexts_of(field)?;
     let prefixes = contexts.of_document(own.get("context"), at)?;
     let inputs = inputs_of(value).into_iter().filter(|input| !input.is_empty());
-    let terms = inputs.flat_map(|input| {
+    let mut terms = Vec::new();
+    for input in inputs {
         let cut: String = input.chars().take(longest).collect();
-        let key = completion_key(field, &cut, false);
-        let offer = format!(
-            "{key}{PART_SEPARATOR}{weight}{PART_SEPARATOR}{}{PART_SEPARATOR}{payload}",
-            output.unwrap_or(input)
-        );
-        prefixes.iter().map(move |prefix| format!("{prefix}{offer}"))
-    });
-    Ok(terms.collect())
+        let text = output.unwrap_or(input);
+        for key in completion_keys(field, &cut, false)? {
+            let offer = format!("{key}{PART_SEPARATOR}{weight}{PART_SEPARATOR}{text}{PART_SEPARATOR}{payload}");
+            terms.extend(prefixes.iter().map(|prefix| format!("{prefix}{offer}")));
+        }
+    }
+    Ok(terms)
 }
 
 impl DocumentParser<'_> {

@@ -38,7 +38,7 @@ mod view;
 
 pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
-pub(crate) use completion::{Completion, NO_WEIGHT, completion_key, completion_of, contexts_of};
+pub(crate) use completion::{Completion, NO_WEIGHT, completion_keys, completion_of, contexts_of};
 pub(crate) use condition::{Condition, VersionType, Written, version_conflict};
 pub(crate) use counters::{Counters, Meter, SearchMeters};
 pub(crate) use document::{ParsedDocument, read};

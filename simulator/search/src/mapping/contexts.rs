@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::flags::is_on;
 use crate::error::{Result, SearchError};
 use crate::json::text_of;
-use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, metres, neighbors};
+use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, geohash_length, metres, neighbors};
 
 /// Maximum number of context combinations of one value.
 const MAX_COMBINATIONS: usize = 10_000;
@@ -148,7 +148,7 @@ impl Context {
             None => return Err(SearchError::parse("missing [type] in context mapping")),
             Some(Value::String(kind)) if kind == "category" => Kind::Category,
             Some(Value::String(kind)) if kind == "geo" => {
-                let precision = precisions(definition.get("precision"))?;
+                let precision = precisions(definition.get("precision"), enclosing_geohash_length)?;
                 Kind::Geo {
                     precision: if precision.is_empty() {
                         [MAX_GEOHASH_LENGTH].into()
@@ -174,7 +174,6 @@ impl Context {
     fn texts(&self, value: &Value) -> Result<Vec<String>> {
         match (&self.kind, value) {
             (_, Value::Null) => Ok(vec![]),
-            (Kind::Geo { .. }, Value::String(hash)) if !hash.contains(',') => Ok(vec![hash.to_lowercase()]),
             (Kind::Geo { .. }, Value::Array(parts)) if !parts.first().is_some_and(Value::is_number) => {
                 let texts: Result<Vec<Vec<String>>> = parts.iter().map(|part| self.texts(part)).collect();
                 Ok(texts?.concat())
@@ -225,9 +224,12 @@ impl Context {
             };
             return self.texts(value).map(BTreeSet::from_iter);
         };
-        let own = precisions(value.get("precision"))?;
+        let own = precisions(value.get("precision"), geohash_length)?;
         let precision = if own.is_empty() { precision } else { &own };
-        let texts = self.texts(value.get("value").unwrap_or(value))?;
+        let mut place = value.get("value").unwrap_or(value).clone();
+        // The precision is beside the latitude and the longitude, or beside the value.
+        place.as_object_mut().and_then(|place| place.remove("precision"));
+        let texts = self.texts(&place)?;
         let cells = texts
             .iter()
             .flat_map(|hash| precision.iter().map(move |length| geohash_prefix(hash, *length)));
@@ -240,11 +242,11 @@ fn geohash_prefix(hash: &str, length: usize) -> String {
     hash.chars().take(length.max(1)).collect()
 }
 
-/// Parses geohash lengths: numbers, or distances that a cell must not exceed.
-fn precisions(setting: Option<&Value>) -> Result<BTreeSet<usize>> {
+/// Parses geohash lengths: numbers, or distances, for which `length_of` returns the lengths.
+fn precisions(setting: Option<&Value>, length_of: fn(f64) -> usize) -> Result<BTreeSet<usize>> {
     let one = |value: &Value| {
         let length = value.as_u64().and_then(|length| usize::try_from(length).ok());
-        let length = length.or_else(|| metres(value, None).map(enclosing_geohash_length));
+        let length = length.or_else(|| metres(value, None).map(length_of));
         length
             .map(|length| length.clamp(1, MAX_GEOHASH_LENGTH))
             .ok_or_else(|| SearchError::parse(format!("invalid precision [{value}]")))
@@ -283,7 +285,7 @@ mod tests {
         ];
         assert_eq!(found, expected);
         let wanted = json!({"a": {"value": "u33d8b", "precision": "5km"}, "b": null});
-        assert_eq!(contexts.of_search(Some(&wanted)).unwrap(), ["u33d8\u{1d}none\u{1d}"]);
+        assert_eq!(contexts.of_search(Some(&wanted)).unwrap(), ["u33d8b\u{1d}none\u{1d}"]);
     }
 
     #[test]

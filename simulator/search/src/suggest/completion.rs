@@ -19,7 +19,7 @@ use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::index::{
-    Completion, NO_WEIGHT, SegmentView, View, completion_key, completion_of, contexts_of, field_prefix,
+    Completion, NO_WEIGHT, SegmentView, View, completion_keys, completion_of, contexts_of, field_prefix,
 };
 use crate::json::java_text;
 use crate::mapping::{Field, Kind, Mapping, truth};
@@ -282,7 +282,8 @@ impl<'a> Settings<'a> {
         Ok(settings)
     }
 
-    /// Fails for a field of another type, and for an analyzer that does not exist. The analyzer is not used.
+    /// Fails for a field of another type, for contexts that are not those of the field, and for an analyzer that does not
+    /// exist. The analyzer is not used.
     pub(super) fn check(&self, mapping: &Mapping) -> Result<()> {
         if let Some(name) = self.analyzer {
             analyzer(name, mapping)?;
@@ -290,9 +291,12 @@ impl<'a> Settings<'a> {
         if self.field.is_empty() {
             return Err(SearchError::null_pointer());
         }
-        match mapping.field(&self.field).map(|field| field.field_type.kind) {
-            None | Some(Kind::Completion) => Ok(()),
-            Some(kind) => {
+        let Some(field) = mapping.field(&self.field) else {
+            return Ok(());
+        };
+        match field.field_type.kind {
+            Kind::Completion => contexts_of(field)?.of_search(self.context).map(drop),
+            kind => {
                 let mapper = "org.elasticsearch.index.mapper";
                 let reason = format!(
                     "{mapper}.{} cannot be cast to {mapper}.core.CompletionFieldMapper",
@@ -332,18 +336,18 @@ pub(super) fn completions(
         let field = settings.mapped(&mapping)?;
         let mut contexts = contexts_of(field)?.of_search(settings.context)?;
         contexts.sort_unstable();
-        let input = completion_key(field, text, true);
-        if input.is_empty() {
+        let inputs = completion_keys(field, text, true)?;
+        if inputs.is_empty() {
             continue;
         }
-        let wanted: Vec<CompletionPrefix<'_>> = contexts
-            .iter()
-            .map(|context| CompletionPrefix {
+        let wanted = contexts.iter().flat_map(|context| {
+            inputs.iter().map(|input| CompletionPrefix {
                 context,
-                input: &input,
+                input,
                 fuzziness: settings.fuzziness.as_ref(),
             })
-            .collect();
+        });
+        let wanted: Vec<CompletionPrefix<'_>> = wanted.collect();
         for shard in &index.shards {
             let view = shard.view();
             if view.live_docs() == 0 {

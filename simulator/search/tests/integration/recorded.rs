@@ -48,6 +48,7 @@ fn is_same(recorded: &Value, answered: &Value) -> bool {
 #[case::of_alternatives(include_str!("../recorded/alternatives.jsonl"), 300)]
 #[case::of_term_vectors(include_str!("../recorded/term_vectors.jsonl"), 150)]
 #[case::of_inner_hits(include_str!("../recorded/inner_hits.jsonl"), 60)]
+#[case::of_contexts(include_str!("../recorded/contexts.jsonl"), 500)]
 #[case::of_spans(include_str!("../recorded/spans.jsonl"), 20)]
 #[case::of_functions(include_str!("../recorded/functions.jsonl"), 15)]
 #[case::of_log_lines(include_str!("../recorded/lines.jsonl"), 120)]
