@@ -15,7 +15,6 @@ use super::grams::{Grams, PathHierarchy};
 use super::language::{self, Settings};
 use super::lexeme::{Lexeme, WORD, next_position, token_type};
 use super::runs::{chinese_words, is_letter, runs, thai_words};
-use super::stream::End;
 use super::words::{MAX_WORD_LENGTH, each_word};
 
 /// A token of a text.
@@ -226,13 +225,9 @@ impl Analyzer {
             });
         });
         for (stream, filters) in streams.zip(parts) {
-            let gap = end.saturating_sub(next_position(&lexemes));
+            let before = next_position(&lexemes);
             lexemes = stream.apply(lexemes, original(text.len()), end);
-            end = match stream.end() {
-                End::Kept => end,
-                End::Moved => next_position(&lexemes) + gap,
-                End::LastToken => next_position(&lexemes),
-            };
+            end = stream.end(end, before, next_position(&lexemes));
             lexemes = lexemes
                 .into_iter()
                 .flat_map(|lexeme| refiltered(filters, lexeme))

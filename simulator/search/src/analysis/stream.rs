@@ -104,16 +104,6 @@ pub(super) struct CommonGrams {
     pub(super) query_mode: bool,
 }
 
-/// End of the text, in positions, after a filter.
-pub(super) enum End {
-    /// As before: positions of removed tokens remain.
-    Kept,
-    /// As far from the last token as before.
-    Moved,
-    /// The last token.
-    LastToken,
-}
-
 impl StreamFilter {
     /// Returns the maximum shingle size, in tokens.
     pub(super) fn max_shingle_size(&self) -> Option<usize> {
@@ -123,12 +113,14 @@ impl StreamFilter {
         }
     }
 
-    /// Returns what becomes of the positions at the end of the text that have no token.
-    pub(super) fn end(&self) -> End {
+    /// Returns the position after the text, which was `end` before the filter. `before` and `after` are those after the
+    /// last token, before and after the filter.
+    pub(super) fn end(&self, end: u32, before: u32, after: u32) -> u32 {
         match self {
-            StreamFilter::Limit(_) | StreamFilter::Shingle(_) | StreamFilter::ClosedGaps => End::LastToken,
-            StreamFilter::KeepTypes(_) | StreamFilter::InnerStop(_) => End::Kept,
-            _ => End::Moved,
+            StreamFilter::Limit(_) | StreamFilter::Shingle(_) | StreamFilter::ClosedGaps => after,
+            // The positions of removed tokens remain.
+            StreamFilter::KeepTypes(_) | StreamFilter::InnerStop(_) => end,
+            _ => after + end.saturating_sub(before),
         }
     }
 

@@ -260,12 +260,10 @@ fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Resul
     let mapping = index.mapping();
     let own = mapping.clone().for_types(&[type_name.to_owned()]);
     let view = shard.view();
-    let bytes = found.as_ref().map_or_else(
-        || source.to_string().into_bytes(),
-        |(_, stored)| stored.source().to_vec(),
-    );
+    let given = wanted.doc.as_ref().map(Value::to_string).unwrap_or_default();
+    let bytes = found.as_ref().map_or(given.as_bytes(), |(_, stored)| stored.source());
     let members = source.as_object();
-    let indexed = members.map(|members| field_texts(&mapping, type_name, &bytes, members));
+    let indexed = members.map(|members| field_texts(&mapping, type_name, bytes, members));
     let indexed = indexed.unwrap_or_default();
     let mut vectors = Map::new();
     for name in own.field_names("*") {

@@ -130,6 +130,14 @@ pub(crate) fn check_queries(wanted: Option<&Wanted>, context: &Context<'_>) -> R
     queries.try_for_each(|query| context.parse_query(query).map(drop))
 }
 
+/// A field that was highlighted, and how.
+struct Highlighted<'a> {
+    highlighter: Highlighter,
+    field: String,
+    settings: Settings,
+    query: &'a Query,
+}
+
 /// Highlights a document. Returns the fragments by field.
 ///
 /// # Errors
@@ -139,9 +147,9 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
     let mapping = context.mapping;
     let mut found = Map::new();
     // All fields with the same highlighter share the query of the first one: Elasticsearch caches it. The plain one has
-    // a query for each field. The same holds for some of the settings.
-    let mut shared: Vec<((Highlighter, bool, Option<String>), &Query)> = Vec::new();
-    let mut first_settings: Vec<((Highlighter, String), Settings)> = Vec::new();
+    // a query for each field.
+    let mut shared: Vec<((Highlighter, bool), &Query)> = Vec::new();
+    let mut before: Vec<Highlighted<'_>> = Vec::new();
     let own_query = |own: &Map<String, Value>| {
         let body = own.get("highlight_query");
         let body = body.or_else(|| wanted.settings.get("highlight_query"));
@@ -180,26 +188,30 @@ pub(crate) fn highlight(highlighting: &Highlighting<'_>) -> Result<Map<String, V
                 Some(reason) => return Err(SearchError::illegal(reason)),
                 None => {}
             }
-            let key = (
-                highlighter,
-                highlighter == Highlighter::Vector && settings.match_field,
-                (highlighter == Highlighter::Plain).then(|| name.clone()),
-            );
-            let query = match shared.iter().find(|(known, _)| *known == key) {
-                Some((_, query)) => query,
-                None => {
-                    shared.push((key, query));
-                    query
-                }
+            let known = before
+                .iter()
+                .find(|known| known.highlighter == highlighter && known.field == name);
+            let settings = match known {
+                Some(known) => highlighter.with_first(settings.clone(), known.settings.clone()),
+                None => settings.clone(),
             };
-            let key = (highlighter, name.clone());
-            let settings = match first_settings.iter().find(|(known, _)| *known == key) {
-                Some((_, first)) => highlighter.with_first(settings.clone(), first.clone()),
-                None => {
-                    first_settings.push((key, settings.clone()));
-                    settings.clone()
-                }
+            let key = (highlighter, highlighter == Highlighter::Vector && settings.match_field);
+            let query = match (shared.iter().find(|(own, _)| *own == key), known) {
+                (Some((_, query)), _) => query,
+                (None, Some(known)) if highlighter == Highlighter::Plain => known.query,
+                (None, _) => query,
             };
+            if highlighter != Highlighter::Plain {
+                shared.push((key, query));
+            }
+            if known.is_none() {
+                before.push(Highlighted {
+                    highlighter,
+                    field: name.clone(),
+                    settings: settings.clone(),
+                    query,
+                });
+            }
             let texts = of_field(highlighting, highlighter, (&name, field), query, &settings)?;
             if !texts.is_empty() {
                 found.insert(name, json!(texts));

@@ -6,7 +6,7 @@
 //!
 //! Source: Elasticsearch 1.5's completion suggester on Lucene 4.10's `AnalyzingSuggester`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -116,7 +116,7 @@ struct CompletionPrefix<'a> {
     fuzziness: Option<&'a Fuzziness>,
 }
 
-/// Returns the completions of a field in a segment that start with `wanted`, in the order of the dictionary.
+/// Returns the completions of a field in a segment that start with `wanted`, in the order of their inputs.
 fn starting_with(
     view: &SegmentView,
     field: &Field,
@@ -141,9 +141,8 @@ fn starting_with(
     };
     let own = format!("{}{}", field_prefix(field.ordinal), wanted.context);
     let from = format!("{own}{fixed}");
-    let mut found = Vec::new();
-    // The completions of one input, which follow one another, and the number of their documents.
-    let (mut of_input, mut same, mut count) = (String::new(), Vec::new(), 0);
+    // The completions of each input, and the number of their documents.
+    let mut found: BTreeMap<String, (Vec<Completion>, i64)> = BTreeMap::new();
     let mut stream = view.segment.terms().terms().range().ge(&from).into_stream()?;
     while stream.advance() {
         budget.terms(1)?;
@@ -161,24 +160,21 @@ fn starting_with(
             prefix_edits(units, &input, fuzziness.transpositions) <= fuzziness.edits(units.len())
         });
         if is_near {
-            if input != of_input {
-                found.extend(of_one_input(&mut same, count));
-                (of_input, count) = (input.to_owned(), 0);
-            }
-            count += i64::from(stream.value().doc_freq);
+            let (same, count) = found.entry(input.to_owned()).or_default();
+            *count += i64::from(stream.value().doc_freq);
             same.push(completion);
         }
     }
-    found.extend(of_one_input(&mut same, count));
-    Ok(found)
+    let found = found.into_values();
+    Ok(found.flat_map(|(same, count)| of_one_input(same, count)).collect())
 }
 
 /// Returns the completions of an input. Of several with the same text, one without a weight counts or, if all have one,
 /// that with the highest weight. Without a weight, it is the number of documents.
-fn of_one_input(same: &mut Vec<Completion>, documents: i64) -> impl Iterator<Item = Completion> {
+fn of_one_input(same: Vec<Completion>, documents: i64) -> impl Iterator<Item = Completion> {
     let rank = |completion: &Completion| (completion.weight == NO_WEIGHT, completion.weight);
     let mut kept: IndexMap<String, Completion> = IndexMap::new();
-    for completion in same.drain(..) {
+    for completion in same {
         keep(&mut kept, completion, |known, own| rank(known) < rank(own));
     }
     kept.into_values().map(move |completion| match completion.weight {
@@ -282,8 +278,8 @@ impl<'a> Settings<'a> {
         Ok(settings)
     }
 
-    /// Fails for a field of another type, for contexts that are not those of the field, and for an analyzer that does not
-    /// exist. The analyzer is not used.
+    /// Fails for a field of another type, for contexts that are not those of the field, and for an analyzer that does
+    /// not exist. The analyzer is not used.
     pub(super) fn check(&self, mapping: &Mapping) -> Result<()> {
         if let Some(name) = self.analyzer {
             analyzer(name, mapping)?;
