@@ -25,7 +25,7 @@ const ANALYZERS: [(&str, &str); 34] = [
     ("brazilian", "lowercase stop brazilian"),
     ("bulgarian", "lowercase stop bulgarian"),
     ("catalan", "elision lowercase stop snowball"),
-    ("cjk", "cjk_width lowercase cjk_bigram english_stop"),
+    ("cjk", "cjk_width lowercase cjk_bigram stop"),
     ("czech", "lowercase stop czech"),
     ("danish", "lowercase stop snowball"),
     ("dutch", "lowercase stop dutch_override snowball"),
