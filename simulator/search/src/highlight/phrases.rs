@@ -13,7 +13,7 @@ use crate::query::SpanQuery;
 /// Maximum number of alternatives of a phrase. If it has more, each is highlighted on its own.
 const MAX_ALTERNATIVES: usize = 16;
 /// Maximum number of phrases that are compared with each other.
-const MAX_COMPARED: usize = 1_024;
+const MAX_COMPARED: usize = 128;
 
 /// A match: its parts, the number of its phrase in the query, and its boost.
 #[derive(Clone)]

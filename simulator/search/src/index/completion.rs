@@ -30,7 +30,8 @@ pub(crate) struct Completion {
 }
 
 /// Returns the forms of an analyzed text, each a prefix of terms of the field: several if it has several words at one
-/// position. A position without a word is empty; a separator ends a text that goes on after its last word.
+/// position, none if it is longer than a term. A position without a word is empty; a separator ends a text that goes on
+/// after its last word.
 ///
 /// # Errors
 /// An analyzer that cannot be used.
@@ -68,7 +69,9 @@ pub(crate) fn completion_keys(field: &Field, text: &str, searched: bool) -> Resu
         let longer = keys
             .iter()
             .flat_map(|key| alternatives.iter().map(move |word| format!("{key}{before}{word}")));
-        keys = longer.take(MAX_KEYS).collect();
+        // Longer ones are not in the index.
+        let possible = longer.filter(|key| key.len() <= MAX_TERM_BYTES);
+        keys = possible.take(MAX_KEYS).collect();
     }
     if end < text.len() {
         keys.iter_mut().for_each(|key| key.push_str(separator));
