@@ -28,7 +28,11 @@ impl<'a> Generator<'a> {
         if !model.has_words(field.ordinal)? {
             return Ok(None);
         }
-        let filter = |name: &Option<String>| name.as_ref().map(|name| super::analyzer(name, mapping)).transpose();
+        let usable = |name: &String| {
+            let analyzer = super::analyzer(name, mapping)?;
+            analyzer.check().map(|()| analyzer)
+        };
+        let filter = |name: &Option<String>| name.as_ref().map(usable).transpose();
         Ok(Some(Generator {
             settings,
             field: QueryField::of(field),

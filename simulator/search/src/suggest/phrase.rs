@@ -358,6 +358,7 @@ pub(super) fn phrases(
             Some(name) => super::analyzer(name, &mapping)?,
             None => field.search_analyzer.clone(),
         };
+        analyzer.check()?;
         let mut words = Vec::new();
         analyzer.analyze(text, &mut |token| {
             if !phrase.force_unigrams || token.kind != Some("shingle") {

@@ -430,6 +430,7 @@ pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, text: &str, bud
             Some(name) => super::analyzer(name, &mapping)?,
             None => field.map_or_else(Analyzer::standard, |field| field.search_analyzer.clone()),
         };
+        analyzer.check()?;
         if words.is_empty() {
             let units = |end: usize| text.get(..end).map_or(0, |text| text.encode_utf16().count());
             analyzer.analyze(text, &mut |token| {

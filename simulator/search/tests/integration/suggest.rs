@@ -280,3 +280,32 @@ async fn collate_checks_suggested_phrases() {
         assert!(response.text.contains(reason), "{}", response.text);
     }
 }
+
+#[rstest]
+#[case(json!({"term": {"field": "title", "analyzer": "bad"}}))]
+#[case(json!({"phrase": {"field": "title", "analyzer": "bad"}}))]
+#[case(json!({"phrase": {"field": "title", "direct_generator": [{"field": "title", "pre_filter": "bad"}]}}))]
+#[tokio::test]
+async fn an_analyzer_that_cannot_be_used_fails_the_suggestions(#[case] mut own: Value) {
+    let backend = Backend::new();
+    let analysis = json!({
+        "filter": {"bad": {"type": "shingle", "min_shingle_size": 3}},
+        "analyzer": {"bad": {"tokenizer": "standard", "filter": ["bad"]}},
+    });
+    let settings = json!({"settings": {"number_of_shards": 1, "analysis": analysis}});
+    assert_eq!(backend.send("PUT", "/music", &settings.to_string()).await.status, 200);
+    backend
+        .send(
+            "PUT",
+            "/music/song/1?refresh",
+            r#"{"title": "smells like teen spirit"}"#,
+        )
+        .await;
+    own["text"] = json!("smell");
+    let answer = backend.post("/music/_suggest", &json!({"s": own}).to_string()).await;
+    assert!(
+        answer.text.contains("Min shingle size must be <= max shingle size"),
+        "{}",
+        answer.text
+    );
+}
