@@ -3,6 +3,8 @@
 //! Limits: the source of the document is analyzed again for each request; no payloads.
 //! Source: Elasticsearch 1.5's `TermVectorResponse`.
 
+use std::cell::LazyCell;
+
 use serde_json::{Map, Value, json};
 
 use super::field_vector::Vector;
@@ -263,8 +265,10 @@ fn term_vector(shared: &Shared, request: &RestRequest, wanted: &Wanted) -> Resul
     let given = wanted.doc.as_ref().map(Value::to_string).unwrap_or_default();
     let bytes = found.as_ref().map_or(given.as_bytes(), |(_, stored)| stored.source());
     let members = source.as_object();
-    let indexed = members.map(|members| field_texts(&mapping, type_name, bytes, members));
-    let indexed = indexed.unwrap_or_default();
+    let indexed = LazyCell::new(|| {
+        let texts = members.map(|members| field_texts(&mapping, type_name, bytes, members));
+        texts.unwrap_or_default()
+    });
     let mut vectors = Map::new();
     for name in own.field_names("*") {
         let (Some(field), Some(first)) = (own.exact_field(&name), mapping.exact_field(&name)) else {
