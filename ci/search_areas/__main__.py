@@ -10,6 +10,7 @@ import argparse
 import itertools
 import random
 
+import altered
 import analysis
 import completions
 import metadata
@@ -25,6 +26,7 @@ import templates
 import vectors
 
 MODULES = [
+    altered,
     analysis,
     similar,
     relatives,
