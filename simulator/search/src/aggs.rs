@@ -350,20 +350,34 @@ pub(crate) fn aggregate(
     budget: &Budget,
 ) -> Result<Value> {
     let scope = Scope::new(cluster, searched, budget);
-    check_parts(&scope, wanted, None)?;
+    check_parts(&scope, wanted, Above::default())?;
     all(&scope, wanted, matches).map(Value::Object)
 }
 
-/// Fails for aggregations that cannot be computed, whatever the documents. `parent` is the name of the aggregation
-/// around them.
-fn check_parts(scope: &Scope<'_>, wanted: &[Aggregation], parent: Option<&str>) -> Result<()> {
+/// What is around aggregations.
+#[derive(Clone, Copy, Default)]
+struct Above<'a> {
+    /// Name of the innermost aggregation.
+    name: Option<&'a str>,
+    has_nested: bool,
+    /// Whether Elasticsearch makes none of the aggregations within one of them.
+    is_skipped: bool,
+}
+
+/// Fails for aggregations that cannot be computed, whatever the documents.
+fn check_parts(scope: &Scope<'_>, wanted: &[Aggregation], above: Above<'_>) -> Result<()> {
     for aggregation in wanted {
         let name = &aggregation.name;
-        match (aggregation.kind.as_str(), parent) {
+        match (aggregation.kind.as_str(), above.name) {
             ("global", Some(parent)) => {
                 return Err(failed(format!(
                     "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can \
                      only be defined as top level aggregations"
+                )));
+            }
+            ("reverse_nested", _) if !above.has_nested && !above.is_skipped => {
+                return Err(refuse(format!(
+                    "Reverse nested aggregation [{name}] can only be used inside a [nested] aggregation"
                 )));
             }
             _ => {
@@ -372,9 +386,27 @@ fn check_parts(scope: &Scope<'_>, wanted: &[Aggregation], parent: Option<&str>) 
                 }
             }
         }
-        check_parts(scope, &aggregation.sub_aggregations, Some(name))?;
+        let within = Above {
+            name: Some(name),
+            has_nested: above.has_nested || aggregation.kind == "nested",
+            is_skipped: above.is_skipped || skips_inner(scope, aggregation),
+        };
+        check_parts(scope, &aggregation.sub_aggregations, within)?;
     }
     Ok(())
+}
+
+/// Returns whether Elasticsearch makes none of the aggregations within an aggregation, and none in its buckets.
+fn skips_inner(scope: &Scope<'_>, aggregation: &Aggregation) -> bool {
+    match aggregation.kind.as_str() {
+        "cardinality" | "geo_bounds" => true,
+        "children" => join::has_no_type(scope, aggregation),
+        "range" | "date_range" | "ip_range" | "geo_distance" | "geohash_grid" | "significant_terms" => {
+            let input = values::input_of(aggregation);
+            input.is_ok_and(|input| values::is_unmapped(scope, input))
+        }
+        _ => false,
+    }
 }
 
 /// Fails for an aggregation that cannot use the values of its field.

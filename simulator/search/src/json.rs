@@ -315,6 +315,22 @@ pub(crate) fn camel_case(name: &str) -> String {
     text
 }
 
+/// The values that Elasticsearch's parsers find where they skip the brackets of arrays: the items of an array, and of
+/// those within it, or a value itself.
+pub(crate) fn spread(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(spread).collect(),
+        other => vec![other],
+    }
+}
+
+/// The members of an object, with each of the values that [`spread`] finds.
+pub(crate) fn spread_members(object: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    object
+        .iter()
+        .flat_map(|(name, value)| spread(value).into_iter().map(move |part| (name, part)))
+}
+
 /// Returns whether a value is neither an object nor an array nor null.
 pub(crate) fn is_scalar(value: &Value) -> bool {
     value.is_string() || value.is_number() || value.is_boolean()

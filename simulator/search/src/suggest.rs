@@ -17,7 +17,7 @@ use crate::analysis::Analyzer;
 use crate::budget::Budget;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
-use crate::json::{self, is_scalar, java_text};
+use crate::json::{self, is_scalar, java_text, spread, spread_members};
 use crate::mapping::Mapping;
 
 /// A suggestion of a request: name, text, and suggester.
@@ -101,17 +101,21 @@ fn check_analyzers<'a>(mut names: impl Iterator<Item = &'a String>, mapping: &Ma
 
 /// Parses the `suggest` element of a request, and checks each suggester on the `mapping`, if there is one.
 fn parse<'a>(wanted: &'a Value, mapping: Option<&Mapping>) -> Result<Vec<Suggestion<'a>>> {
-    let wanted = wanted.as_object().ok_or_else(SearchError::incomplete)?;
+    let wanted = wanted.as_object().ok_or_else(|| without_names(wanted))?;
     let shared_text = wanted.get("text").and_then(last_text);
     let mut suggestions = Vec::new();
-    for (name, definition) in wanted.iter().filter(|(name, _)| *name != "text") {
-        match definition {
-            Value::Object(definition) => {
-                let (text, kind) = suggestion(definition, mapping)?;
-                suggestions.extend(kind.map(|kind| (name, text, kind)));
+    for (mut name, definition) in wanted.iter().filter(|(name, _)| *name != "text") {
+        for part in spread(definition) {
+            match part {
+                Value::Object(definition) => {
+                    let (text, kind) = suggestion(definition, mapping)?;
+                    suggestions.extend(kind.map(|kind| (name, text, kind)));
+                    // Elasticsearch takes the last name that it read for that of the next object of a list.
+                    name = definition.keys().next_back().unwrap_or(name);
+                }
+                Value::Null => {}
+                _ => return Err(unsupported(name)),
             }
-            Value::Array(_) | Value::Null => {}
-            _ => return Err(unsupported(name)),
         }
     }
     let with_text = |(name, text, kind): (_, Option<String>, _)| {
@@ -120,6 +124,15 @@ fn parse<'a>(wanted: &'a Value, mapping: Option<&Mapping>) -> Result<Vec<Suggest
         Ok(Suggestion { name, text, kind })
     };
     suggestions.into_iter().map(with_text).collect()
+}
+
+/// Returns the error for suggestions that are no object.
+fn without_names(wanted: &Value) -> SearchError {
+    match spread(wanted).first() {
+        Some(Value::Object(_)) if wanted.is_array() => SearchError::illegal("Suggestion must have name"),
+        Some(scalar) if wanted.is_array() && is_scalar(scalar) => unsupported("null"),
+        _ => SearchError::incomplete(),
+    }
 }
 
 /// The text of a value, or of the last one of a list.
@@ -140,8 +153,8 @@ fn suggestion<'a>(
     mapping: Option<&Mapping>,
 ) -> Result<(Option<String>, Option<Suggester<'a>>)> {
     let (mut text, mut kind) = (None, None);
-    for (key, value) in definition {
-        match value {
+    for (key, part) in spread_members(definition) {
+        match part {
             Value::Object(settings) => {
                 let suggester = match key.as_str() {
                     "term" => Suggester::Term(term::Settings::parse(settings, false)?),
@@ -153,8 +166,7 @@ fn suggestion<'a>(
                 kind = Some(suggester);
             }
             Value::Null => {}
-            given if key == "text" => text = last_text(given).or(text),
-            Value::Array(_) => {}
+            given if key == "text" => text = Some(java_text(given)),
             _ => return Err(unsupported(key)),
         }
     }

@@ -27,7 +27,7 @@ use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::find::Searched;
-use crate::json::{is_scalar, java_text};
+use crate::json::{is_scalar, java_text, spread_members};
 use crate::mapping::truth;
 use crate::query::Context;
 use crate::script::Script;
@@ -95,7 +95,7 @@ impl<'a> Facet<'a> {
     /// Parses a facet, and checks its fields if there is a `context`. Of several kinds, the last one counts.
     fn parse(name: &str, definition: &'a Value, context: Option<&Context<'_>>) -> Result<Facet<'a>> {
         let (mut kind, mut filter, mut is_global, mut is_after, mut nested) = (None, None, false, None, None);
-        for (key, value) in definition.as_object().into_iter().flatten() {
+        for (key, value) in definition.as_object().into_iter().flat_map(spread_members) {
             match (key.as_str(), value) {
                 ("facet_filter" | "facetFilter", Value::Object(_)) => {
                     context.map(|context| context.parse_filter(value)).transpose()?;

@@ -282,11 +282,9 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             }
         })
         .collect::<Result<Vec<_>>>()?;
-    if let Some((by, direction)) = settings
-        .get("order")
-        .and_then(Value::as_object)
-        .and_then(|order| order.iter().find_map(|(by, direction)| Some((by, direction.as_str()?))))
-    {
+    let order = settings.get("order").and_then(Value::as_object);
+    let mut criteria = order.into_iter().flatten().rev();
+    if let Some((by, direction)) = criteria.find_map(|(by, direction)| Some((by, direction.as_str()?))) {
         let descending = direction != "asc";
         if by == "_key" || by == "_time" {
             if descending {

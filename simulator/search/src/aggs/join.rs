@@ -42,6 +42,11 @@ fn is_nested(scope: &Scope<'_>, path: &str) -> bool {
     searched.any(|searched| searched.mapping.nests(path, &searched.types) == Some(true))
 }
 
+/// Returns whether the path of `nested` or `reverse_nested` is not one of nested objects in any shard.
+fn is_unmapped(scope: &Scope<'_>, aggregation: &Aggregation) -> bool {
+    aggregation.text("path").is_some_and(|path| !is_nested(scope, path))
+}
+
 /// The bucket of an aggregation that is not mapped in any shard.
 fn unmapped() -> Value {
     json!({"doc_count": 0})
@@ -49,10 +54,10 @@ fn unmapped() -> Value {
 
 /// Computes `nested`: a bucket of the nested objects of the documents.
 pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let path = aggregation.text("path").unwrap_or("");
-    if !is_nested(scope, path) {
+    if is_unmapped(scope, aggregation) {
         return Ok(unmapped());
     }
+    let path = aggregation.text("path").unwrap_or("");
     let inside = nested_objects(scope, path, matches)?;
     let scope = Scope {
         nested: Some(path),
@@ -89,16 +94,10 @@ pub(super) fn nested_objects(scope: &Scope<'_>, path: &str, matches: &Matches) -
 
 /// Computes `reverse_nested`: a bucket of the root or nested documents that contain the nested objects.
 pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    if scope.nested.is_none() {
-        return Err(refuse(format!(
-            "Reverse nested aggregation [{}] can only be used inside a [nested] aggregation",
-            aggregation.name
-        )));
-    }
-    let path = aggregation.text("path");
-    if path.is_some_and(|path| !is_nested(scope, path)) {
+    if is_unmapped(scope, aggregation) {
         return Ok(unmapped());
     }
+    let path = aggregation.text("path");
     let mut outside = Matches::default();
     for set in &matches.sets {
         let Some((_, view)) = shard_and_segment(scope, set) else {
@@ -120,13 +119,19 @@ pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, match
     bucket(&scope, &aggregation.sub_aggregations, Map::new(), &outside)
 }
 
-/// Computes `children`: a bucket of the child documents of the matches.
-pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+/// Returns whether no shard has the type of `children`.
+pub(super) fn has_no_type(scope: &Scope<'_>, aggregation: &Aggregation) -> bool {
     let child_type = aggregation.text("type").unwrap_or("");
     let mut searched = scope.searched.iter();
-    if !searched.any(|searched| searched.mapping.type_mapping(child_type).is_some()) {
+    searched.all(|searched| searched.mapping.type_mapping(child_type).is_none())
+}
+
+/// Computes `children`: a bucket of the child documents of the matches.
+pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    if has_no_type(scope, aggregation) {
         return Ok(unmapped());
     }
+    let child_type = aggregation.text("type").unwrap_or("");
     let mut found = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
         let mapping = &searched.mapping;

@@ -151,16 +151,24 @@ fn numbers(aggregation: &Aggregation, key: &str) -> Option<Vec<f64>> {
 /// Checks the percentages of percentiles, which Elasticsearch does when it writes the response.
 ///
 /// # Errors
-/// One below 0 or above 100.
-pub(crate) fn check_percents(aggregations: &[Aggregation]) -> Result<()> {
+/// One below 0 or above 100, of percentiles that are in the response.
+pub(crate) fn check_percents(aggregations: &[Aggregation], response: &Value) -> Result<()> {
     for aggregation in aggregations {
+        let Some(shown) = response.get(&aggregation.name) else {
+            continue;
+        };
         let percents = (aggregation.kind == "percentiles").then(|| numbers(aggregation, "percents"));
         let mut percents = percents.flatten().into_iter().flatten();
         if let Some(wrong) = percents.find(|percent| !(0.0..=100.0).contains(percent)) {
             let reason = format!("q should be in [0,1], got {}", java_number(wrong / 100.0));
             return Err(SearchError::new(500, Exception::IllegalArgument, reason));
         }
-        check_percents(&aggregation.sub_aggregations)?;
+        let check = |bucket: &Value| check_percents(&aggregation.sub_aggregations, bucket);
+        match shown.get("buckets") {
+            Some(Value::Array(buckets)) => buckets.iter().try_for_each(check)?,
+            Some(Value::Object(buckets)) => buckets.values().try_for_each(check)?,
+            _ => check(shown)?,
+        }
     }
     Ok(())
 }

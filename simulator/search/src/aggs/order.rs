@@ -53,43 +53,40 @@ fn sortable(kind: &str) -> Sortable {
 
 /// Parses the `order` setting. Default: descending by document count.
 pub(super) fn orders(name: &str, settings: &Value) -> Result<Vec<Order>> {
-    let parse = |object: &Map<String, Value>| -> Result<Vec<Order>> {
-        if object.is_empty() {
-            let reason = format!("Must specify at least one field for [order] in [{name}].");
-            return Err(refuse(reason));
-        }
-        object
-            .iter()
-            .map(|(key, direction)| {
-                let by = match key.as_str() {
-                    "_count" => By::Count,
-                    "_term" | "_key" => By::Term,
-                    path => By::SubAggregation(Path::parse(path)),
-                };
-                match direction.as_str() {
-                    Some("asc") => Ok(Order { by, descending: false }),
-                    Some("desc") => Ok(Order { by, descending: true }),
-                    Some(other) => Err(refuse(format!(
-                        "Unknown terms order direction [{other}] in terms aggregation [{name}]"
-                    ))),
-                    None => Err(refuse(format!(
-                        "Unexpected token {} for [order] in [{name}].",
-                        token_of(direction)
-                    ))),
+    // The last member of an object counts.
+    let parse = |object: &Map<String, Value>| -> Result<Order> {
+        let mut last = None;
+        for (key, direction) in object {
+            let by = match key.as_str() {
+                "_count" => By::Count,
+                "_term" => By::Term,
+                path => By::SubAggregation(Path::parse(path)),
+            };
+            let text = direction.as_str().ok_or_else(|| {
+                let token = token_of(direction);
+                refuse(format!("Unexpected token {token} for [order] in [{name}]."))
+            })?;
+            let descending = match text.to_ascii_lowercase().as_str() {
+                "asc" => false,
+                "desc" => true,
+                _ => {
+                    let reason = format!("Unknown terms order direction [{text}] in terms aggregation [{name}]");
+                    return Err(refuse(reason));
                 }
-            })
-            .collect()
+            };
+            last = Some(Order { by, descending });
+        }
+        last.ok_or_else(|| refuse(format!("Must specify at least one field for [order] in [{name}].")))
     };
     match settings.get("order") {
-        Some(Value::Object(object)) => parse(object),
+        Some(Value::Object(object)) => Ok(vec![parse(object)?]),
         Some(Value::Array(items)) => items
             .iter()
             .map(|item| {
                 let not_an_object = || refuse(format!("Order elements must be of type object in [{name}]."));
                 parse(item.as_object().ok_or_else(not_an_object)?)
             })
-            .collect::<Result<Vec<_>>>()
-            .map(|all| all.into_iter().flatten().collect()),
+            .collect(),
         // Terms ignore a boolean.
         _ => Ok(vec![Order {
             by: By::Count,

@@ -44,7 +44,12 @@ fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Opti
             inherit_source(&mut aggregation.sub_aggregations, above)?;
             continue;
         }
-        if !has_source(&aggregation.settings) {
+        // A grid has no scripts.
+        let has_source = match kind {
+            "geohash_grid" => aggregation.settings.get("field").is_some_and(Value::is_string),
+            _ => has_source(&aggregation.settings),
+        };
+        if !has_source {
             let (settings, script) = above.ok_or_else(|| {
                 let reason = format!("could not find the appropriate value context to perform aggregation [{name}]");
                 SearchError::new(400, Exception::AggregationExecution, reason)
@@ -131,7 +136,7 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
                 ))
             })?;
             let mut found: Option<(&String, &Value)> = None;
-            let mut sub_aggregations = Vec::new();
+            let mut sub_aggregations = None;
             for (key, value) in definition {
                 if !value.is_object() {
                     return Err(refuse(format!(
@@ -140,25 +145,29 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
                     )));
                 }
                 match (key.as_str(), found) {
-                    ("aggs" | "aggregations", _) => sub_aggregations = parse_level(value, depth - 1, limits)?,
+                    ("aggs" | "aggregations", _) => sub_aggregations = Some(parse_level(value, depth - 1, limits)?),
                     (_, None) => {
                         check(name, key, value)?;
                         found = Some((key, value));
                     }
                     (kind, Some((first, _))) => {
                         return Err(refuse(format!(
-                            "Found two aggregation type definitions in [{name}]: [{first}] and [{kind}]"
+                            "Found two aggregation type definitions in [{name}]: [{}] and [{kind}]",
+                            type_of(first)
                         )));
                     }
                 }
             }
             let (kind, settings) =
                 found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
-            if !sub_aggregations.is_empty() && is_leaf(kind) {
+            if sub_aggregations.is_some() && is_leaf(kind) {
                 return Err(SearchError::new(
                     500,
                     Exception::AggregationInitialization,
-                    format!("Aggregator [{name}] of type [{kind}] cannot accept sub-aggregations"),
+                    format!(
+                        "Aggregator [{name}] of type [{}] cannot accept sub-aggregations",
+                        type_of(kind)
+                    ),
                 ));
             }
             let hits = (kind == "top_hits").then(|| top_hits(settings, limits)).transpose()?;
@@ -169,7 +178,7 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
                 name: name.clone(),
                 kind: kind.clone(),
                 settings: settings.clone(),
-                sub_aggregations,
+                sub_aggregations: sub_aggregations.unwrap_or_default(),
                 bucket_levels: 0,
             };
             if depth == limits.depth {
@@ -181,7 +190,15 @@ fn parse_level(wanted: &Value, depth: usize, limits: &Limits) -> Result<Vec<Aggr
         .collect()
 }
 
-/// Returns whether a kind accepts no sub-aggregations.
+/// The type of a kind of aggregation, as errors have it.
+fn type_of(kind: &str) -> &str {
+    match kind {
+        "percentile_ranks" => "percentiles",
+        other => other,
+    }
+}
+
+/// Returns whether a kind accepts no sub-aggregations. Elasticsearch ignores those of `cardinality` and `geo_bounds`.
 fn is_leaf(kind: &str) -> bool {
     matches!(
         kind,
@@ -194,8 +211,6 @@ fn is_leaf(kind: &str) -> bool {
             | "value_count"
             | "percentiles"
             | "percentile_ranks"
-            | "cardinality"
-            | "geo_bounds"
             | "top_hits"
     )
 }
@@ -304,6 +319,12 @@ fn required(name: &str, kind: &str, settings: &Value) -> Result<()> {
         "geo_distance" if !has(&["ranges"]) => format!("Missing [ranges] in geo_distance aggregator [{name}]"),
         "geo_distance" if !has(&["origin", "point", "center"]) => {
             format!("Missing [origin] in geo_distance aggregator [{name}]")
+        }
+        "filters" if !has(&["filters"]) => {
+            return Err(SearchError {
+                status: 400,
+                ..SearchError::null_pointer()
+            });
         }
         "percentile_ranks" if !has(&["values"]) => format!("Missing token values in [{name}]."),
         "ip_range" => return check_masks(name, settings.get("ranges")),

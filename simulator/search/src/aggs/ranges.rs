@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::aggs::geo::points;
 use crate::aggs::values::{Source, ValueFormatter, formatter, input_of, is_unmapped};
-use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
+use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse, skips_inner};
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
@@ -15,7 +15,7 @@ use crate::mapping::{FieldType, Kind};
 use crate::query::{DistanceType, GeoPoint, unit_in_metres};
 
 struct Bounds {
-    key: Option<String>,
+    key: String,
     from: Option<f64>,
     to: Option<f64>,
 }
@@ -47,7 +47,7 @@ fn masked(mask: &str) -> Option<Bounds> {
     let from = address & mask_bits;
     let to = u64::from(from | !mask_bits) + 1;
     Some(Bounds {
-        key: Some(mask.to_owned()),
+        key: mask.to_owned(),
         from: Some(f64::from(from)).filter(|from| *from > 0.0),
         to: Some(to as f64).filter(|_| to <= u64::from(u32::MAX)),
     })
@@ -72,23 +72,27 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .get("ranges")
         .and_then(Value::as_array)
         .ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
-    let bounds = ranges
-        .iter()
-        .filter(|range| range.is_object())
-        .map(|range| {
-            if let Some(network) = range.get("mask").and_then(Value::as_str).and_then(masked) {
-                return Ok(network);
-            }
-            Ok(Bounds {
-                key: range.get("key").and_then(Value::as_str).map(str::to_owned),
-                from: bound(scope, &formatter, range, "from")?,
-                to: bound(scope, &formatter, range, "to")?,
-            })
-        })
-        .collect::<Result<Vec<_>>>()?;
-    if bounds.is_empty() && !is_unmapped(scope, field) {
-        let kind = Exception::ArrayIndexOutOfBounds;
-        return Err(SearchError::new(500, kind, "Index 0 out of bounds for length 0"));
+    let text = |bound: f64| formatter.text(bound).unwrap_or_else(|| java_number(bound));
+    let has_masks = aggregation.kind == "ip_range";
+    let parse = |range: &Value| {
+        let mask = range.get("mask").filter(|_| has_masks).and_then(Value::as_str);
+        if let Some(network) = mask.and_then(masked) {
+            return Ok(network);
+        }
+        let from = bound(scope, &formatter, range, "from")?;
+        let to = bound(scope, &formatter, range, "to")?;
+        let key = own_key(range).unwrap_or_else(|| key_of(from.map(text), to.map(text)));
+        Ok(Bounds { key, from, to })
+    };
+    let bounds = ranges.iter().filter(|range| range.is_object()).map(parse);
+    let mut bounds = bounds.collect::<Result<Vec<_>>>()?;
+    // Those of an unmapped field stay in their order.
+    if !is_unmapped(scope, field) {
+        if bounds.is_empty() {
+            let kind = Exception::ArrayIndexOutOfBounds;
+            return Err(SearchError::new(500, kind, "Index 0 out of bounds for length 0"));
+        }
+        sort(&mut bounds);
     }
     scope.spend(bounds.len())?;
     let sources = matches
@@ -96,8 +100,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .iter()
         .map(|set| Source::of(scope, set, field))
         .collect::<Result<Vec<_>>>()?;
-    let text = |bound: f64| Some(formatter.text(bound).unwrap_or_else(|| java_number(bound)));
-    bucketed(scope, aggregation, bounds, (text, true), |from, to| {
+    bucketed(scope, aggregation, bounds, Some(&text), |from, to| {
         matches.filtered(|at, doc| {
             let Some(source) = sources.get(at) else {
                 return false;
@@ -107,27 +110,41 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     })
 }
 
-/// Returns one bucket per range, sorted by bounds.
-///
-/// `text` formats a bound for the keys; `None` is shown as an open end, `*`. With `texts_too`, buckets also have the
-/// bounds as strings.
-fn bucketed(
-    scope: &Scope<'_>,
-    aggregation: &Aggregation,
-    mut bounds: Vec<Bounds>,
-    (text, texts_too): (impl Fn(f64) -> Option<String>, bool),
-    inside: impl Fn(Option<f64>, Option<f64>) -> Matches,
-) -> Result<Value> {
+/// The `key` of a range, if it has one.
+fn own_key(range: &Value) -> Option<String> {
+    range.get("key").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The key of a range without its own: its bounds. `None`: an open end.
+fn key_of(from: Option<String>, to: Option<String>) -> String {
+    let end = |bound: Option<String>| bound.unwrap_or_else(|| "*".to_owned());
+    format!("{}-{}", end(from), end(to))
+}
+
+/// Sorts ranges by their bounds.
+fn sort(bounds: &mut [Bounds]) {
     bounds.sort_by(|a, b| {
         let low = |bounds: &Bounds| bounds.from.unwrap_or(f64::NEG_INFINITY);
         let high = |bounds: &Bounds| bounds.to.unwrap_or(f64::INFINITY);
         low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
     });
+}
+
+/// Returns one bucket per range. With a `text`, which formats a bound, buckets also have their bounds as strings.
+fn bucketed(
+    scope: &Scope<'_>,
+    aggregation: &Aggregation,
+    bounds: Vec<Bounds>,
+    text: Option<&dyn Fn(f64) -> String>,
+    inside: impl Fn(Option<f64>, Option<f64>) -> Matches,
+) -> Result<Value> {
     let keyed = aggregation.settings.get("keyed").is_some_and(crate::mapping::truth);
+    let inner = match skips_inner(scope, aggregation) {
+        true => &[],
+        false => aggregation.sub_aggregations.as_slice(),
+    };
     let mut buckets = Vec::new();
     for Bounds { key, from, to } in bounds {
-        let end = |bound: Option<f64>| bound.and_then(&text).unwrap_or_else(|| "*".to_owned());
-        let key = key.unwrap_or_else(|| format!("{}-{}", end(from), end(to)));
         let mut head = Map::new();
         if !keyed {
             head.insert("key".to_owned(), json!(key));
@@ -135,13 +152,11 @@ fn bucketed(
         for (name, bound) in [("from", from), ("to", to)] {
             if let Some(bound) = bound {
                 head.insert(name.to_owned(), json!(bound));
-                if texts_too {
-                    head.insert(format!("{name}_as_string"), json!(end(Some(bound))));
-                }
+                head.extend(text.map(|text| (format!("{name}_as_string"), json!(text(bound)))));
             }
         }
         let matches = inside(from, to);
-        buckets.push((key, bucket(scope, &aggregation.sub_aggregations, head, &matches)?));
+        buckets.push((key, bucket(scope, inner, head, &matches)?));
     }
     Ok(listed(buckets, keyed))
 }
@@ -223,23 +238,25 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
     let field = input_of(aggregation)?;
     let distances = Distances::parse(&aggregation.name, settings)?;
     let origin = distances.origin.unwrap_or_default();
-    let number = |range: &Value, key: &str| range.get(key).and_then(Value::as_f64);
-    let bounds: Vec<Bounds> = settings
-        .get("ranges")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(|range| Bounds {
-            key: range.get("key").and_then(Value::as_str).map(str::to_owned),
-            from: Some(number(range, "from").unwrap_or(0.0)),
-            to: number(range, "to"),
+    let parse = |range: &Value| {
+        // The key is made before the texts of bounds are read.
+        let shown = |key: &str| range.get(key)?.as_f64().filter(|bound| *bound != 0.0).map(java_number);
+        let bound = |key: &str| bound(scope, &ValueFormatter::Raw, range, key);
+        Ok(Bounds {
+            key: own_key(range).unwrap_or_else(|| key_of(shown("from"), shown("to"))),
+            from: Some(bound("from")?.unwrap_or(0.0)),
+            to: bound("to")?,
         })
-        .collect();
+    };
+    let ranges = settings.get("ranges").and_then(Value::as_array);
+    let mut bounds = ranges.into_iter().flatten().map(parse).collect::<Result<Vec<_>>>()?;
+    if !is_unmapped(scope, field) {
+        sort(&mut bounds);
+    }
     scope.spend(bounds.len())?;
     let sources = matches.sets.iter().map(|set| Source::of(scope, set, field));
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    let text = |bound: f64| (bound != 0.0).then(|| java_number(bound));
-    bucketed(scope, aggregation, bounds, (text, false), |from, to| {
+    bucketed(scope, aggregation, bounds, None, |from, to| {
         matches.filtered(|at, doc| {
             let points = sources.get(at).map(|source| points(source, doc)).unwrap_or_default();
             points

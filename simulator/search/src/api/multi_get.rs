@@ -45,7 +45,12 @@ fn items(body: &Value) -> Result<Vec<Value>> {
         let Value::Array(listed) = value else { continue };
         for item in listed {
             match (key.as_str(), item) {
-                ("docs", Value::Object(_)) => items.push(item.clone()),
+                // An object as a setting ends the document for Elasticsearch.
+                ("docs", Value::Object(own))
+                    if own.iter().all(|(key, value)| !value.is_object() || key == "_source") =>
+                {
+                    items.push(item.clone());
+                }
                 ("docs", _) => return Err(SearchError::illegal("docs array element should include an object")),
                 ("ids", id) if is_scalar(id) => items.push(json!({"_id": id})),
                 ("ids", _) => return Err(SearchError::illegal("ids array element should only contain ids")),

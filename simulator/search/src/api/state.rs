@@ -211,7 +211,7 @@ fn metadata(shared: &Shared, request: &RestRequest, named: &[Arc<Index>], whole:
         .iter()
         .filter(|_| whole)
         .map(|(name, template)| {
-            let mut definition = template.describe();
+            let mut definition = template.describe(request.flag_or("flat_settings", true));
             if let Value::Object(parts) = &mut definition {
                 parts.retain(|part, _| !matches!(part.as_str(), "aliases" | "warmers"));
             }

@@ -82,10 +82,11 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, wanted: Option<&str>) 
     request.check_duration("master_timeout")?;
     shared.cluster.check_blocks(&[], Block::Metadata)?;
     let templates = shared.cluster.templates.read();
+    let is_flat = request.flag_or("flat_settings", true);
     let response: Map<String, Value> = templates
         .iter()
         .filter(|(name, _)| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, name))))
-        .map(|(name, template)| (name.clone(), template.describe()))
+        .map(|(name, template)| (name.clone(), template.describe(is_flat)))
         .collect();
     let missing = response.is_empty() && wanted.is_some();
     Ok(Answer::json(if missing { 404 } else { 200 }, response.into()))

@@ -110,8 +110,8 @@ impl Template {
         })
     }
 
-    /// Returns the template as JSON.
-    pub(crate) fn describe(&self) -> Value {
+    /// Returns the template as JSON. Its settings are either flat (`index.number_of_shards`) or objects within objects.
+    pub(crate) fn describe(&self, is_flat: bool) -> Value {
         let aliases = self.aliases.iter();
         let aliases: Map<String, Value> = aliases
             .map(|(name, definition)| (name.clone(), Alias::parse(definition).describe()))
@@ -119,7 +119,7 @@ impl Template {
         self.with_warmers(json!({
             "order": self.order,
             "template": self.pattern,
-            "settings": self.settings.flat(),
+            "settings": if is_flat { self.settings.flat() } else { self.settings.nested() },
             "mappings": self.mappings,
             "aliases": aliases,
         }))

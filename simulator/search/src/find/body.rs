@@ -20,6 +20,19 @@ use crate::mapping::flag;
 use crate::options::Limits;
 use crate::script::Script;
 
+/// Returns the error for a query whose parser reads one token beyond it: the name of the next element, or the end of
+/// the source.
+fn read_beyond(tokens: &Tokens<'_>) -> SearchError {
+    let mut ahead = tokens.clone();
+    match ahead.advance() {
+        Token::Name(name) => {
+            ahead.advance();
+            SearchError::unexpected(ahead.kind(), name)
+        }
+        _ => SearchError::incomplete(),
+    }
+}
+
 impl SearchRequest {
     pub(super) fn read_source(&mut self, body: &[u8], limits: &Limits) {
         let text = String::from_utf8_lossy(body).trim_start().to_owned();
@@ -156,7 +169,7 @@ impl SearchRequest {
             }
             "indices_boost" | "indicesBoost" => {
                 self.indices_boost = element::boosts(tokens);
-                return Ok(None);
+                return Ok(Some(Element::IndicesBoost));
             }
             "stats" => {
                 self.groups = element::listed(tokens).unwrap_or_default();
@@ -168,20 +181,18 @@ impl SearchRequest {
             true => &Value::Null,
             false => tokens.whole().unwrap_or(&Value::Null),
         };
-        self.read_value(key, value, limits)
+        let query = match key {
+            "query" => value.clone(),
+            "query_binary" | "queryBinary" => json::object(&json::binary(value, json::PART)?)?.into(),
+            _ => return self.read_value(key, value, limits),
+        };
+        Ok(Some(Element::Query(QuerySource::Body(query), read_beyond(tokens))))
     }
 
     /// Reads an element that is read as a whole.
     fn read_value(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
         let yes = || Ok::<bool, SearchError>(element::scalar(value).map(flag).transpose()?.unwrap_or_default());
         match key {
-            "query" => {
-                return Ok(Some(Element::Query(QuerySource::Body(value.clone()))));
-            }
-            "query_binary" | "queryBinary" => {
-                let body = json::object(&json::binary(value, json::PART)?)?;
-                return Ok(Some(Element::Query(QuerySource::Body(Value::Object(body)))));
-            }
             "filter" | "post_filter" | "postFilter" => {
                 return Ok(Some(Element::PostFilter(value.clone())));
             }
@@ -196,8 +207,11 @@ impl SearchRequest {
                 return Ok(number.map(Element::Size));
             }
             "facets" => {
-                let facets = element::members(value)?.iter().filter(|(_, facet)| facet.is_object());
-                let facets: Map<String, Value> = facets.map(|(name, facet)| (name.clone(), facet.clone())).collect();
+                let definition =
+                    |facet: &Value| json::spread(facet).into_iter().rfind(|part| part.is_object()).cloned();
+                let facets = element::members(value)?.iter();
+                let facets = facets.filter_map(|(name, facet)| Some((name.clone(), definition(facet)?)));
+                let facets: Map<String, Value> = facets.collect();
                 self.facets = Some(facets).filter(|facets| !facets.is_empty()).map(Value::Object);
                 return Ok(Some(Element::Facets));
             }

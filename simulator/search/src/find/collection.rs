@@ -13,7 +13,7 @@ use crate::error::{Result, SearchError};
 use crate::find::Searched;
 use crate::find::execute::Outcome;
 use crate::find::failure::{Failure, query_failure};
-use crate::find::request::{SearchRequest, SearchType};
+use crate::find::request::SearchRequest;
 use crate::find::rescore::{check_rescorers, rescore};
 use crate::find::sort_reader::{SortReader, check_missing};
 use crate::find::top_docs::{Candidate, TopDocs};
@@ -215,8 +215,8 @@ impl Collection<'_> {
     fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
         let mapping = &searched.mapping;
         let checked = searched.weight.check(mapping);
-        let checked = checked.and_then(|()| match self.request.search_type {
-            SearchType::Count => Ok(()),
+        let checked = checked.and_then(|()| match self.limit {
+            0 => Ok(()),
             _ => check_missing(&self.request.sort, mapping),
         });
         if let Err(error) = checked {

@@ -86,15 +86,19 @@ pub(super) fn objects<'a>(
     Ok(())
 }
 
-/// Reads an element whose members are numbers. Others are ignored.
-pub(super) fn boosts(tokens: &mut Tokens<'_>) -> Vec<(String, f32)> {
+/// Reads boosts of indices, by name. An error is one of the index that it is for.
+pub(super) fn boosts(tokens: &mut Tokens<'_>) -> Vec<(String, Result<f32>)> {
     let (mut boosts, mut name) = (Vec::new(), "");
     while let Some(token) = tokens.within_object() {
-        match token {
-            Token::Name(own) => name = own,
-            Token::Value(value) => boosts.extend(json::number_of(value).map(|boost| (name.to_owned(), boost as f32))),
-            _ => {}
-        }
+        let boost = match token {
+            Token::Name(own) => {
+                name = own;
+                continue;
+            }
+            Token::Value(value) => json::float(value),
+            _ => Err(json::not_numeric(tokens.kind(), json::PART)),
+        };
+        boosts.push((name.to_owned(), boost));
     }
     boosts
 }

@@ -99,11 +99,8 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
     let scan_alone = request.search_type == SearchType::Scan && !request.scrolls;
     for (number, shard, (index, filters)) in shards {
         outcome.shards += 1;
-        let boost = request
-            .indices_boost
-            .iter()
-            .find(|(name, _)| *name == index.name || index.aliases.read().contains_key(name))
-            .map_or(1.0, |(_, boost)| *boost);
+        // An error of the boost is one of the shard, which is found when its elements are parsed.
+        let boost = request.boost_of(index).unwrap_or(1.0);
         let target = Target {
             index,
             number,
@@ -193,8 +190,12 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     };
     match aggregated {
         Ok(aggregated) => {
-            aggs::check_percents(request.aggregations.as_deref().unwrap_or_default())?;
             (outcome.aggregations, outcome.facets) = aggregated;
+            if let (Some(aggregations), Some(response)) = (&request.aggregations, &outcome.aggregations)
+                && !outcome.searched.is_empty()
+            {
+                aggs::check_percents(aggregations, response)?;
+            }
         }
         Err(error) if request.budget.is_exceeded() => return Err(error),
         Err(error) if error.kind == Exception::ReduceSearchPhase => {

@@ -98,7 +98,10 @@ impl SearchRequest {
             shown.insert("terminate_after".to_owned(), json!(number));
         }
         if let Some(query) = text("q") {
-            elements.push(Element::Query(QuerySource::text(query, params, limits)?));
+            elements.push(Element::Query(
+                QuerySource::text(query, params, limits)?,
+                SearchError::incomplete(),
+            ));
             shown.insert("query".to_owned(), query_string_json(query, params));
         }
         for (name, setting) in [("version", &mut self.version), ("explain", &mut self.explain)] {

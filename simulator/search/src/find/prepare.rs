@@ -23,7 +23,7 @@ use crate::highlight;
 use crate::index::Shard;
 use crate::mapping::Mapping;
 use crate::query::{
-    Caching, Context, FilterClass, Query, QueryKind, ScoreFunction, label, parse_inner_hits, parse_string,
+    Caching, Context, FilterClass, Query, QueryKind, Rest, ScoreFunction, label, parse_inner_hits, parse_string,
 };
 use crate::score::{Corpus, Explained, Statistics, Weight};
 use crate::suggest;
@@ -41,7 +41,7 @@ pub(crate) fn prepare_query(
 
 /// Parses the query of a request, which matches nested objects as well as root documents. Returns also the error for
 /// what is left of its body.
-fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, Option<SearchError>)> {
+fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, Rest)> {
     let query = match source {
         QuerySource::All => QueryKind::All.into(),
         QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
@@ -57,7 +57,7 @@ fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, O
         }
         QuerySource::Invalid(error) => return Err(error.clone()),
     };
-    Ok((query, None))
+    Ok((query, Rest::Nothing))
 }
 
 /// Returns the filter of the documents that are in one of the aliases of these filters.
@@ -221,18 +221,19 @@ pub(crate) fn prepare(
                     progress.size = *size;
                     Ok(())
                 }
-                Element::Query(source) => parse_source(&context, source).and_then(|(parsed, left)| {
+                Element::Query(source, beyond) => parse_source(&context, source).and_then(|(parsed, left)| {
                     let weight = weigh(&parsed)?;
                     progress.query = Some(label(&parsed));
                     query = Some((parsed, weight));
-                    left.map_or(Ok(()), Err)
+                    left.check(beyond)
                 }),
                 Element::PostFilter(body) => context.parse_filter_element(body).and_then(|(parsed, left)| {
                     post_filter = parsed.as_ref().map(weigh).transpose()?;
-                    left.map_or(Ok(()), Err)
+                    left.check(&SearchError::incomplete())
                 }),
                 Element::Sort(specs) => check_sort(specs, &context).map(|()| progress.sort = &request.sort),
                 Element::InvalidSort(specs, error) => check_sort(specs, &context).and_then(|()| Err(error.clone())),
+                Element::IndicesBoost => request.boost_of(target.index).map(drop),
                 Element::Aggregations => {
                     aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
                 }
@@ -252,7 +253,7 @@ pub(crate) fn prepare(
                 Element::Invalid(error) => Err(error.clone()),
             };
             match element {
-                Element::Query(_) => {}
+                Element::Query(..) => {}
                 Element::PostFilter(_) => names_of_filter = names.replace(kept),
                 _ => drop(names.replace(kept)),
             }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::aggs::{self, Aggregation};
 use crate::budget::Budget;
+use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 use crate::find::query_source::QuerySource;
 use crate::find::sort::SortSpec;
@@ -26,11 +27,13 @@ use crate::script::Script;
 pub(crate) enum Element {
     From(i64),
     Size(i64),
-    Query(QuerySource),
+    /// A query, and the error if its parser reads beyond its end.
+    Query(QuerySource, SearchError),
     PostFilter(Value),
     Sort(Vec<SortSpec>),
     /// A sort with an error after its criteria.
     InvalidSort(Vec<SortSpec>, SearchError),
+    IndicesBoost,
     Aggregations,
     Facets,
     ScriptFields,
@@ -146,7 +149,7 @@ pub(crate) struct SearchRequest {
     pub(crate) rescore: Vec<Value>,
     pub(crate) inner_hits: Option<Value>,
     /// Boost by name of index or alias.
-    pub(crate) indices_boost: Vec<(String, f32)>,
+    pub(crate) indices_boost: Vec<(String, Result<f32>)>,
     pub(crate) types: Vec<String>,
     /// Budget of the request.
     pub(crate) budget: Arc<Budget>,
@@ -210,7 +213,7 @@ impl SearchRequest {
         }
         for element in self.sources.iter().flat_map(|source| &source.elements) {
             match element {
-                Element::Query(query) => query.check(budget)?,
+                Element::Query(query, _) => query.check(budget)?,
                 Element::PostFilter(filter) => budget.query(filter)?,
                 _ => {}
             }
@@ -255,6 +258,18 @@ impl SearchRequest {
         let facets = self.facets.as_ref().and_then(Value::as_object);
         self.aggregations.as_deref().is_some_and(aggs::has_global)
             || facets.is_some_and(|facets| facets.values().any(is_global))
+    }
+
+    /// Returns the boost of an index. Default: 1.
+    ///
+    /// # Errors
+    /// One that is no number.
+    pub(crate) fn boost_of(&self, index: &Index) -> Result<f32> {
+        let is_own = |name: &String| *name == index.name || index.aliases.read().contains_key(name);
+        let mut boosts = self.indices_boost.iter();
+        boosts
+            .find(|(name, _)| is_own(name))
+            .map_or(Ok(1.0), |(_, boost)| boost.clone())
     }
 
     /// Number of hits per page.

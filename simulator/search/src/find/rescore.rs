@@ -10,6 +10,7 @@ use crate::exception::Exception;
 use crate::find::Searched;
 use crate::find::failure::dfs_failure;
 use crate::find::request::SearchRequest;
+use crate::find::rescore_settings;
 use crate::find::top_docs::Candidate;
 use crate::json::number_of;
 use crate::query::{Context, Query};
@@ -141,7 +142,7 @@ pub(super) fn check_queries(request: &SearchRequest, context: &Context<'_>) -> R
         .rescore
         .iter()
         .filter_map(|settings| settings.get("query")?.get("rescore_query"));
-    queries.try_for_each(|query| context.parse_query(query).map(drop))
+    queries.try_for_each(|query| rescore_settings::check_rest(context.check_query(query)?))
 }
 
 /// Rescores the best hits of a shard and sorts them again.

@@ -62,6 +62,24 @@ fn check_rescore_query(tokens: &mut Tokens<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Checks what a query leaves of its object: it is read as settings of the rescorer.
+///
+/// # Errors
+/// A value that is no setting.
+pub(super) fn check_rest(mut tokens: Tokens<'_>) -> Result<()> {
+    let mut setting = "rescore_query";
+    loop {
+        match tokens.advance() {
+            Token::Name(name) => setting = name,
+            Token::Value(_) if !matches!(setting, "query_weight" | "rescore_query_weight" | "score_mode") => {
+                return Err(no_rescore_setting(setting));
+            }
+            Token::End => return Ok(()),
+            _ => {}
+        }
+    }
+}
+
 fn no_rescore_setting(name: &str) -> SearchError {
     SearchError::illegal(format!("rescore doesn't support [{name}]"))
 }

@@ -274,13 +274,13 @@ impl Builder<'_> {
             (TermKind::Prefix, _) => {
                 let prefix = self.expanded(&term.text);
                 if !self.settings.analyze_wildcard || self.context.numeric(name).is_some() {
-                    return super::value::prefix(self.context, name, prefix, rewrite).map(Some);
+                    return super::value::prefix(self.context, name, &prefix.into(), rewrite).map(Some);
                 }
                 let analyzer = self.analyzer(name);
                 analyzer.check()?;
                 let terms = analyzer.terms(&prefix);
                 if let [(_, only)] = terms.as_slice() {
-                    return super::value::prefix(self.context, name, only.clone(), rewrite).map(Some);
+                    return super::value::prefix(self.context, name, &only.as_str().into(), rewrite).map(Some);
                 }
                 let prefixes = terms.into_iter().map(|(_, text)| {
                     let (field, matcher) = (self.context.field(name), Matcher::Prefix(text));
@@ -289,9 +289,10 @@ impl Builder<'_> {
                 Ok((prefixes.len() > 0).then(|| Query::any_without_coord(prefixes)))
             }
             (TermKind::Regexp, _) => {
-                let query = super::value::pattern(self.context, name, self.expanded(&term.text), rewrite, |text| {
-                    Matcher::regexp(text, ALL)
-                });
+                let query =
+                    super::value::pattern(self.context, name, &self.expanded(&term.text).into(), rewrite, |text| {
+                        Matcher::regexp(text, ALL)
+                    });
                 match query {
                     Err(_) if self.settings.lenient => Ok(None),
                     query => query.map(Some),

@@ -88,7 +88,7 @@ fn match_all(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         settings: &[(&["boost"], Setting::Float)],
         refused: &[Refused::Value],
     };
-    let settings = form.read(context, tokens)?;
+    let settings = form.read_to_any_end(context, tokens)?;
     Ok(match settings.boost() {
         1.0 => QueryKind::All.into(),
         boost => Query::from(QueryKind::AllDocs).boosted(boost),
@@ -179,23 +179,33 @@ fn constant_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Opti
 }
 
 fn dis_max(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
-    let form = Form {
-        name: "[dis_max] query",
-        settings: &[
-            (&["queries"], Setting::Queries),
+    let form = Form::of_any(
+        "[dis_max] query",
+        &[
+            (&["queries"], Setting::Query),
             (&["boost"], Setting::Float),
             (&["tie_breaker", "tieBreaker"], Setting::Float),
             (&["_name"], Setting::Scalar),
         ],
-        refused: &[Refused::Object, Refused::Array, Refused::Value, Refused::Null],
-    };
-    let settings = form.read(context, tokens)?;
-    if !settings.has("queries") {
-        return Err(parsing_error(context, "[dis_max] requires 'queries' field"));
-    }
+    );
+    let settings = form.read_with(context, tokens, |tokens, key, settings| {
+        match (tokens.current(), key) {
+            (Token::Array, Some("queries")) => {}
+            (Token::Array | Token::Object, key) if key != Some("queries") => {
+                return Err(parsing_error(context, &form.unsupported(key)));
+            }
+            _ => return Ok(false),
+        }
+        // The first item is one, even of an empty list.
+        while !matches!(tokens.current(), Token::EndArray | Token::End) {
+            settings.add_parsed("queries", context.query_at(tokens)?);
+            context.check_clauses(settings.parsed_count())?;
+            tokens.advance();
+        }
+        Ok(true)
+    })?;
     if settings.parsed("queries").is_none() {
-        let reason = "[_na] query malformed, must start with start_object";
-        return Err(parsing_error(context, reason));
+        return Err(parsing_error(context, "[dis_max] requires 'queries' field"));
     }
     let (tie, boost) = (settings.float("tie_breaker").unwrap_or(0.0), settings.boost());
     let name = settings.get("_name").cloned();

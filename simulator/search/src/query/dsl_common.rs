@@ -23,7 +23,7 @@ const COMMON: Form<'_> = Form {
         (&["cutoff_frequency"], Setting::Float),
         (&["_name"], Setting::Scalar),
     ],
-    refused: &[Refused::Value],
+    refused: &[Refused::Object, Refused::Value],
 };
 
 /// Settings of an object as `minimum_should_match` of `common`.

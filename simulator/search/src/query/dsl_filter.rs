@@ -157,20 +157,22 @@ fn list(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Op
         refused: &[Refused::Value],
     };
     let (mut filters, mut is_found) = (Vec::new(), false);
-    let mut read = |tokens: &mut Tokens<'_>| -> Result<bool> {
+    let mut read = |tokens: &mut Tokens<'_>, is_alone: bool| -> Result<bool> {
         if !matches!(tokens.current(), Token::Array) {
             return Ok(false);
         }
-        is_found = true;
+        // A list may be empty as a setting, for `or` only as `filters`.
+        is_found |= !is_alone && (name == "and" || tokens.name() == Some("filters"));
         while tokens.within_array().is_some() {
+            is_found = true;
             filters.extend(context.filter_at(tokens)?);
             context.check_clauses(filters.len())?;
         }
         Ok(true)
     };
-    let settings = match read(tokens)? {
+    let settings = match read(tokens, true)? {
         true => Settings::default(),
-        false => form.read_with(context, tokens, |tokens, _, _| read(tokens))?,
+        false => form.read_with(context, tokens, |tokens, _, _| read(tokens, false))?,
     };
     if !is_found {
         let reason = format!("[{name}] filter requires 'filters' to be set on it'");

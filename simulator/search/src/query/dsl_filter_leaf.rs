@@ -161,13 +161,13 @@ fn prefix_filter(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query
     let mut found = None;
     let settings = form.read_with(context, tokens, |tokens, key, _| match tokens.current() {
         Token::Value(value) if !form.has_value(key) => {
-            found = Some((key.unwrap_or("null"), text_of(value)));
+            found = Some((key.unwrap_or("null"), value));
             Ok(true)
         }
         _ => Ok(false),
     })?;
-    let (field, text) = found.ok_or_else(|| parsing_error(context, "No value specified for prefix filter"))?;
-    let query = prefix(context, field, text, None)?;
+    let (field, value) = found.ok_or_else(|| parsing_error(context, "No value specified for prefix filter"))?;
+    let query = prefix(context, field, value, None)?;
     let filter = pattern_filter(query, FilterClass::Prefix, settings.caching(true));
     Ok(settings.named(context, context.filter_of_named_type(field, filter)))
 }
@@ -215,8 +215,8 @@ fn regexp(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let found = found.or(plain);
     let missing = || parsing_error(context, "No value specified for regexp filter");
     let (field, own) = found.ok_or_else(missing)?;
-    let text = own.get("value").map(text_of).ok_or_else(missing)?;
-    let query = pattern(context, field, text, None, |text| {
+    let value = own.get("value").ok_or_else(missing)?;
+    let query = pattern(context, field, value, None, |text| {
         Matcher::regexp(text, operators(own.get("flags"), own.int("flags_value"))?)
     })?;
     let filter = pattern_filter(query, FilterClass::Regexp, settings.caching(true));
@@ -384,7 +384,7 @@ fn terms(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         if let (Some(dates), false) = (dates, value.is_number()) {
             let text = text_of(value);
             match execution.as_str() {
-                "plain" => drop(number_term(context, Some(dates), &text)?),
+                "plain" => drop(number_term(context, Some(dates), value)?),
                 "fielddata" if text.parse::<i64>().is_err() => return Err(SearchError::number(&text)),
                 _ => {}
             }

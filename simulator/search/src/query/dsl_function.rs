@@ -57,7 +57,7 @@ pub(super) fn function_score(context: &Context<'_>, tokens: &mut Tokens<'_>) -> 
     // How the request names what it has: one function, or several.
     let (mut single, mut has_several) = (None, false);
     let read = form.read_with(context, tokens, |tokens, key, _| {
-        match key.unwrap_or_default() {
+        match key.ok_or_else(SearchError::null_pointer)? {
             "query" => query = Some(context.query_at(tokens)?),
             "filter" => filter = Some(context.filter_at(tokens)?),
             "functions" => {
@@ -313,16 +313,20 @@ fn number_at(context: &Context<'_>, value: &Value) -> Result<f64> {
 const DECAY_SETTINGS: [&str; 4] = ["scale", "origin", "decay", "offset"];
 
 fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> {
-    // The last field counts.
-    let (mut found, mut mode) = (None, MultiValueMode::Min);
-    for (name, settings) in value.as_object().into_iter().flatten() {
-        match settings {
-            Value::Object(settings) => found = Some((name, settings)),
-            _ if name == "multi_value_mode" => mode = MultiValueMode::parse(&mode_name(settings))?,
-            _ => found = None,
+    let malformed = || SearchError::parse("Malformed score function score parameters.");
+    // Elasticsearch copies all objects and parses the first of them, with the name of the last one.
+    let (mut field, mut settings, mut mode) = (None, None, MultiValueMode::Min);
+    for (key, value) in value.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(own) => {
+                field = Some(key);
+                settings.get_or_insert(own);
+            }
+            value if key == "multi_value_mode" => mode = MultiValueMode::parse(&mode_name(value))?,
+            _ => return Err(malformed()),
         }
     }
-    let (name, settings) = found.ok_or_else(|| SearchError::parse("Malformed score function score parameters."))?;
+    let (name, settings) = field.zip(settings).ok_or_else(malformed)?;
     let not_numeric = |lucene_text: &str| {
         let reason = format!("Field {name} is of type {lucene_text}, but only numeric types are supported.");
         parsing_error(context, &reason)

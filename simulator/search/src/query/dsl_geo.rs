@@ -61,7 +61,12 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
     let is_indexed = |key: &str| object.get(key).and_then(Value::as_str) == Some("indexed");
     let (path, shape) = match name {
         "geo_distance" | "geo_distance_range" => {
-            let (path, center) = place(context, name, members)?.ok_or_else(SearchError::null_pointer)?;
+            let lacks_distance = name == "geo_distance" && object.get("distance").is_none_or(Value::is_null);
+            let missing = || match lacks_distance {
+                true => without_distance(context),
+                false => SearchError::null_pointer(),
+            };
+            let (path, center) = place(context, name, members)?.ok_or_else(missing)?;
             (path, Given::Center(center))
         }
         "geo_polygon" => {
@@ -109,8 +114,7 @@ pub(super) fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>
         Given::Center(center) if name == "geo_distance" => GeoShape::Distance {
             center,
             from: None,
-            to: length(&["distance"])?
-                .ok_or_else(|| parsing_error(context, "geo_distance requires 'distance' to be specified"))?,
+            to: length(&["distance"])?.ok_or_else(|| without_distance(context))?,
             distance_type,
         },
         Given::Center(center) => {
@@ -291,6 +295,10 @@ pub(super) fn geohash_cell(context: &Context<'_>, object: &Map<String, Value>) -
     let cells = neighbors(&cell).into_iter().chain([cell]);
     let any = Query::any(cells.map(term).collect::<Result<Vec<_>>>()?);
     Ok(any.filter(FilterClass::Terms, caching))
+}
+
+fn without_distance(context: &Context<'_>) -> SearchError {
+    parsing_error(context, "geo_distance requires 'distance' to be specified")
 }
 
 /// Returns the `geo_point` field at a path.

@@ -14,7 +14,7 @@ use crate::query::dsl_parts::{
     auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, with_boost, with_minimum,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
-use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, value_of};
+use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, plain_text, value_of};
 use crate::query::regexp_parser::operators;
 use crate::query::text::{fuzzy_number, range, term_text};
 use crate::query::value::{ids_of_types, number_range, number_term, rewritten, term};
@@ -36,7 +36,7 @@ fn term_query(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
             (&["_name"], Setting::Nullable),
         ],
     );
-    let (field, settings) = field_settings(context, tokens, &form)?;
+    let (field, settings) = field_settings(context, tokens, &form, plain_text)?;
     let value = settings.get("value").ok_or_else(|| missing_value(context, "term"))?;
     let query = context.of_named_type(field, with_boost(term(context, field, value)?, settings.boost()));
     Ok(settings.named(context, query))
@@ -155,7 +155,10 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         "fuzzy" => Form::of_any("[fuzzy] query", &fuzzy_settings),
         _ => return Ok(None),
     };
-    let (field, settings) = field_settings(context, tokens, &form)?;
+    // Only the parser of regular expressions does not take numbers for texts.
+    let is_text = name != "regexp";
+    let plain = if is_text { plain_text } else { value_of };
+    let (field, settings) = field_settings(context, tokens, &form, plain)?;
     // Elasticsearch takes wildcards for prefixes here.
     let shown = if name == "wildcard" { "prefix" } else { name };
     let value = settings.get("value").ok_or_else(|| missing_value(context, shown))?;
@@ -172,7 +175,9 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings)?)?;
         return Ok(Some((field, settings.named(context, with_boost(query, boost)))));
     }
-    if let Some(query) = number_term(context, numeric, &text)? {
+    let as_text = Value::String(text.clone());
+    let given = if is_text { &as_text } else { value };
+    if let Some(query) = number_term(context, numeric, given)? {
         return Ok(Some((field, settings.named(context, query.boosted(boost)))));
     }
     let text = term_text(context, field, text)?;

@@ -262,7 +262,7 @@ pub(super) fn match_query(context: &Context<'_>, name: &str, tokens: &mut Tokens
     let form = Form {
         name: "[match] query",
         settings: &[MATCH.as_slice(), &own].concat(),
-        refused: &[Refused::Value],
+        refused: &[Refused::Value, Refused::Unnamed],
     };
     let (field, settings) = text_settings(context, tokens, form.name, |tokens| form.read(context, tokens))?;
     let kind = match (name, settings.text("type").as_deref()) {
@@ -322,7 +322,7 @@ pub(super) fn multi_match(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Res
     let form = Form {
         name: "[match] query",
         settings: &[MATCH.as_slice(), &own].concat(),
-        refused: &[Refused::Value],
+        refused: &[Refused::Value, Refused::Unnamed],
     };
     let read = form.read_with(context, tokens, |tokens, name, _| match (tokens.current(), name) {
         (Token::Object | Token::EndArray | Token::Null, Some("fields")) => {

@@ -62,12 +62,12 @@ pub(super) fn similar(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>
     let like_this = |name| Form {
         name,
         settings: &LIKE_THIS,
-        refused: &[Refused::Array, Refused::Value],
+        refused: &[Refused::Array, Refused::Value, Refused::Unnamed],
     };
     let fuzzy = |name| Form {
         name,
         settings: &FUZZY_LIKE_THIS,
-        refused: &[Refused::Array, Refused::Value],
+        refused: &[Refused::Array, Refused::Value, Refused::Unnamed],
     };
     Ok(Some(match name {
         "more_like_this" | "moreLikeThis" | "mlt" => {

@@ -7,15 +7,20 @@ use crate::exception::Exception;
 use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::parsing_error;
-use crate::query::reader::{Form, Refused, Setting, Settings, field_settings};
+use crate::query::reader::{Form, Refused, Setting, Settings, plain_text};
 use crate::query::text::term_text;
 use crate::query::value::number_term;
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
 const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
 const NAME: (&[&str], Setting) = (&["_name"], Setting::Nullable);
-const ALL: &[Refused] = &[Refused::Object, Refused::Array, Refused::Value, Refused::Null];
-const VALUES: &[Refused] = &[Refused::Object, Refused::Array, Refused::Value];
+const ALL: &[Refused] = &[
+    Refused::Object,
+    Refused::Array,
+    Refused::Value,
+    Refused::Null,
+    Refused::End,
+];
 
 /// Parses a span query. Returns `None` if `name` is not one.
 pub(super) fn span(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
@@ -81,12 +86,21 @@ fn term(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         "[span_term] query",
         &[(&["value", "term"], Setting::Nullable), BOOST, NAME],
     );
-    let (field, settings) = field_settings(context, tokens, &form)?;
+    // The name before the first token is the field, whatever the token is.
+    if matches!(tokens.current(), Token::Object) {
+        tokens.advance();
+    }
+    let field = tokens.name().unwrap_or("null");
+    let settings = match tokens.advance() {
+        Token::Object => form.read(context, tokens)?,
+        _ => Settings::of_value("value", plain_text(tokens)),
+    };
+    tokens.advance();
     // Elasticsearch takes it for a `term` query here.
     let missing = || parsing_error(context, "No value specified for term query");
     let text = settings.get("value").map(text_of).ok_or_else(missing)?;
     // A field of numbers refuses a text that is none.
-    number_term(context, context.mapped(field), &text)?;
+    number_term(context, context.mapped(field), &text.as_str().into())?;
     let span = SpanQuery::Term {
         field: context.field(field),
         text: term_text(context, field, text)?,
@@ -141,7 +155,7 @@ fn near(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
             BOOST,
             NAME,
         ],
-        refused: VALUES,
+        refused: ALL,
     };
     let (settings, clauses) = with_clauses(context, tokens, &form, "spanNear")?;
     if clauses.is_empty() {

@@ -148,7 +148,7 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
             (&["time_zone", "timeZone"], Setting::Scalar),
             (&["_name"], Setting::Scalar),
         ],
-        refused: &[Refused::Array, Refused::Value],
+        refused: &[Refused::Array, Refused::Value, Refused::Unnamed],
     };
     let settings = form.read(context, tokens)?;
     let wanted = settings.get("minimum_should_match");

@@ -10,7 +10,7 @@ use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::index::NESTED;
-use crate::json::{Token, Tokens, is_scalar, java_text};
+use crate::json::{Tokens, is_scalar, java_text};
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, ROUTING, TYPE};
 use crate::query::text::too_many_clauses;
 use crate::query::{Caching, FilterClass, InnerHits, Matcher, Query, QueryField, QueryKind};
@@ -36,10 +36,7 @@ pub(crate) trait Documents {
 
 /// Parser of a query or a filter, whose first token is the current one. `None`: one without content. It reads on to the
 /// end.
-type Parser = for<'a> fn(&Context<'_>, &mut Tokens<'a>) -> Result<Option<Query>>;
-
-/// The query or filter of an element of a search, and the error for what its parser left of the element.
-pub(crate) type ParsedElement = (Option<Query>, Option<SearchError>);
+pub(super) type Parser = for<'a> fn(&Context<'_>, &mut Tokens<'a>) -> Result<Option<Query>>;
 
 /// Parsers of nested queries and filters.
 #[derive(Clone, Copy)]
@@ -85,6 +82,16 @@ impl<'a> Context<'a> {
     pub(crate) fn parse_query(&self, body: &Value) -> Result<Query> {
         let query = self.checked(|context| context.query_at(&mut Tokens::new(body)))?;
         Ok(query.unwrap_or_else(|| QueryKind::Nothing.into()))
+    }
+
+    /// Checks a query of the DSL, and returns the tokens that it leaves: those after another query beside it.
+    ///
+    /// # Errors
+    /// Those of [`Context::parse_query`].
+    pub(crate) fn check_query<'t>(&self, body: &'t Value) -> Result<Tokens<'t>> {
+        let mut tokens = Tokens::new(body);
+        self.checked(|context| context.query_at(&mut tokens))?;
+        Ok(tokens)
     }
 
     /// Parses a filter of the DSL. An empty one matches all documents.
@@ -158,41 +165,6 @@ impl<'a> Context<'a> {
             true => Err(too_many_clauses(most)),
             false => Ok(()),
         }
-    }
-
-    /// Parses the element `query` of a search.
-    ///
-    /// # Errors
-    /// Those of [`Context::parse_query`].
-    pub(crate) fn parse_query_element(&self, body: &Value) -> Result<ParsedElement> {
-        let parsed = self.parse_element("query", body, self.parsers.query);
-        parsed.map_err(|error| self.unparsed(error))
-    }
-
-    /// Parses the element `post_filter` of a search.
-    ///
-    /// # Errors
-    /// Those of [`Context::parse_filter`].
-    pub(crate) fn parse_filter_element(&self, body: &Value) -> Result<ParsedElement> {
-        self.parse_element("post_filter", body, self.parsers.filter)
-    }
-
-    fn parse_element(&self, name: &str, body: &Value, parse: Parser) -> Result<ParsedElement> {
-        let mut tokens = Tokens::new(body);
-        let parsed = self.checked(|context| parse(context, &mut tokens))?;
-        let left = match tokens.advance() {
-            Token::End | Token::EndObject => None,
-            Token::Name(name) => Some(SearchError::no_element(name)),
-            // The parser of the search expects another element.
-            _ => {
-                let name = match tokens.is_in_body() {
-                    true => tokens.name().unwrap_or("null"),
-                    false => name,
-                };
-                Some(SearchError::unexpected(tokens.kind(), name))
-            }
-        };
-        Ok((parsed, left))
     }
 
     /// Names of the types that are searched.

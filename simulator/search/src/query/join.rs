@@ -59,19 +59,20 @@ pub(crate) struct RelatedQuery {
     pub(crate) mode: JoinMode,
 }
 
-/// Reads the settings of a join query or filter. Its query is parsed later, when its path or type is known.
+/// Reads the settings of a join query or filter. Its query is parsed once its path or type is known: either at once, or
+/// from the whole object later.
 fn read(
     context: &Context<'_>,
     tokens: &mut Tokens<'_>,
     (name, kind): (&str, &str),
     own: &[(&'static [&'static str], Setting)],
 ) -> Result<Settings> {
-    const COMMON: [(&[&str], Setting); 4] = [
+    const COMMON: [(&[&str], Setting); 3] = [
         (&["query"], Setting::Whole),
         (&["inner_hits"], Setting::Whole),
-        (&["boost"], Setting::Float),
         (&["_name"], Setting::Scalar),
     ];
+    const BOOST: (&[&str], Setting) = (&["boost"], Setting::Float);
     const SCORES: (&[&str], Setting) = (
         &["score_mode", "scoreMode", "score_type", "scoreType", "score"],
         Setting::Scalar,
@@ -82,42 +83,79 @@ fn read(
         (&["_cache_key", "_cacheKey"], Setting::Scalar),
     ];
     let of_kind = match (kind, name) {
+        ("filter", "nested") => &[OF_FILTER.as_slice(), &[BOOST]].concat(),
         ("filter", _) => OF_FILTER.as_slice(),
-        (_, "nested") => &[SCORES, (&["filter"], Setting::Whole)],
-        _ => &[SCORES],
+        (_, "nested") => [SCORES, BOOST, (&["filter"], Setting::Whole)].as_slice(),
+        _ => &[SCORES, BOOST],
     };
     let form = Form {
         name: &format!("[{name}] {kind}"),
         settings: &[COMMON.as_slice(), of_kind, own].concat(),
         refused: &[Refused::Object, Refused::Value],
     };
-    form.read_with(context, tokens, |tokens, key, _| {
-        if let ("nested", Some("path"), Token::Value(path)) = (name, key, tokens.current()) {
-            check_nested(context, &text_of(path))?;
+    form.read_with(context, tokens, |tokens, key, settings| {
+        let key = match (key, tokens.current()) {
+            (Some("path"), Token::Value(path)) if name == "nested" => {
+                check_nested(context, &text_of(path))?;
+                return Ok(false);
+            }
+            (Some("query"), Token::Object) => "query",
+            (Some("filter"), Token::Object) if name == "nested" || kind == "filter" => "filter",
+            _ => return Ok(false),
+        };
+        let parsed = inside(context, name, settings, |context| inner_at(context, key, tokens));
+        let is_parsed = parsed.is_some();
+        if let Some(parsed) = parsed {
+            settings.add_parsed(key, parsed?);
         }
-        Ok(false)
+        Ok(is_parsed)
     })
 }
 
-/// Parses the inner query or filter.
-fn inner(context: &Context<'_>, settings: &Settings) -> Result<Option<Query>> {
-    if let Some(query) = settings.get("query") {
-        return context.query_at(&mut Tokens::new(query));
+/// Parses what is for the nested objects or the related documents of a query, in their context. `None`: its path or
+/// type is not known.
+fn inside<T>(
+    context: &Context<'_>,
+    name: &str,
+    settings: &Settings,
+    parse: impl FnOnce(&Context<'_>) -> Result<T>,
+) -> Option<Result<T>> {
+    if name == "nested" {
+        let nested_path = settings.text("path")?;
+        return Some(parse(&Context {
+            nested_path: Some(&nested_path),
+            ..*context
+        }));
     }
-    match settings.get("filter") {
-        Some(filter) => Ok(context.filter_at(&mut Tokens::new(filter))?.map(Query::constant)),
-        None => Ok(None),
+    let types = [settings.text("type")?];
+    Some(parse(&Context {
+        types: &types,
+        ..*context
+    }))
+}
+
+/// Parses the inner query or filter, whose first token is the current one.
+fn inner_at(context: &Context<'_>, key: &str, tokens: &mut Tokens<'_>) -> Result<Option<Query>> {
+    match key {
+        "query" => context.query_at(tokens),
+        _ => Ok(context.filter_at(tokens)?.map(Query::constant)),
     }
 }
 
-/// Parses the inner query or filter, which is for documents of a type.
-fn inner_of_type(context: &Context<'_>, settings: &Settings, type_name: &str) -> Result<Option<Query>> {
-    let types = [type_name.to_owned()];
-    let inside = Context {
-        types: &types,
-        ..*context
-    };
-    inner(&inside, settings)
+/// Returns the inner query or filter of a query with a path or a type. `None`: an empty one.
+fn inner(context: &Context<'_>, name: &str, settings: &Settings) -> Result<Option<Query>> {
+    for key in ["query", "filter"] {
+        if let Some(parsed) = settings.parsed(key) {
+            return Ok(parsed.cloned());
+        }
+        if let Some(whole) = settings.get(key) {
+            let parsed = inside(context, name, settings, |context| {
+                inner_at(context, key, &mut Tokens::new(whole))
+            });
+            return parsed.unwrap_or(Ok(None));
+        }
+    }
+    Ok(None)
 }
 
 fn mode(context: &Context<'_>, name: &str, settings: &Settings, default: JoinMode) -> Result<JoinMode> {
@@ -143,18 +181,14 @@ pub(super) fn nested(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &str)
     let own = [(["path"].as_slice(), Setting::Scalar), (&["join"], Setting::Flag)];
     let own = if kind == "filter" { own.as_slice() } else { &own[..1] };
     let settings = read(context, tokens, ("nested", kind), own)?;
-    if settings.get("query").is_none() && settings.get("filter").is_none() {
+    if !settings.has("query") && !settings.has("filter") {
         let reason = "[nested] requires either 'query' or 'filter' field";
         return Err(parsing_error(context, reason));
     }
     let path = settings
         .text("path")
         .ok_or_else(|| parsing_error(context, "[nested] requires 'path' field"))?;
-    let inside = Context {
-        nested_path: Some(&path),
-        ..*context
-    };
-    let Some(query) = inner(&inside, &settings)? else {
+    let Some(query) = inner(context, "nested", &settings)? else {
         return Ok((QueryKind::Nothing.into(), settings));
     };
     let outer = context.nested_path.map(str::to_owned);
@@ -222,7 +256,7 @@ pub(super) fn has_child(
         of_children.as_slice()
     };
     let settings = read(context, tokens, (name, kind), own)?;
-    if settings.get("query").is_none() && settings.get("filter").is_none() {
+    if !settings.has("query") && !settings.has("filter") {
         return Err(without_query(context, name, kind));
     }
     let missing_type = || {
@@ -230,7 +264,7 @@ pub(super) fn has_child(
         parsing_error(context, &format!("[{name}]{shown} requires 'type' field"))
     };
     let child_type = settings.text("type").ok_or_else(missing_type)?;
-    let Some(query) = inner_of_type(context, &settings, &child_type)? else {
+    let Some(query) = inner(context, name, &settings)? else {
         return Ok((QueryKind::Nothing.into(), settings));
     };
     let shown = if is_top || kind == "filter" { "" } else { "[has_child]" };
@@ -291,12 +325,12 @@ pub(super) fn has_parent(context: &Context<'_>, tokens: &mut Tokens<'_>, kind: &
         (&["_scope"], Setting::Scalar),
     ];
     let settings = read(context, tokens, ("has_parent", kind), &own)?;
-    if settings.get("query").is_none() && settings.get("filter").is_none() {
+    if !settings.has("query") && !settings.has("filter") {
         return Err(without_query(context, "has_parent", kind));
     }
     let missing_type = || parsing_error(context, &format!("[has_parent] {kind} requires 'parent_type' field"));
     let parent_type = settings.text("type").ok_or_else(missing_type)?;
-    let Some(query) = inner_of_type(context, &settings, &parent_type)? else {
+    let Some(query) = inner(context, "has_parent", &settings)? else {
         return Ok((QueryKind::Nothing.into(), settings));
     };
     if context.mapping.type_mapping(&parent_type).is_none() {

@@ -77,6 +77,7 @@ impl<'f> Form<'f> {
                 Refused::Value,
                 Refused::Null,
                 Refused::End,
+                Refused::NoSetting,
             ],
         }
     }
@@ -91,6 +92,10 @@ pub(super) enum Refused {
     Null,
     /// The end of an array.
     End,
+    /// Any of these only if there is no setting before it.
+    NoSetting,
+    /// A value without a name, which the parser fails to compare.
+    Unnamed,
 }
 
 /// Settings that were read.
@@ -128,6 +133,9 @@ impl Form<'_> {
             _ => return Ok(()),
         };
         match self.refused.contains(&kind) {
+            true if name.is_none() && kind == Refused::Value && self.refused.contains(&Refused::Unnamed) => {
+                Err(SearchError::null_pointer())
+            }
             true => Err(parsing_error(context, &self.unsupported(name))),
             false => Ok(()),
         }
@@ -162,6 +170,19 @@ impl Form<'_> {
         Ok(settings)
     }
 
+    /// Reads settings up to the end of an object or an array.
+    pub(super) fn read_to_any_end(&self, context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Settings> {
+        let (mut settings, mut name) = (Settings::default(), None);
+        while let Some(token) = tokens.within_object() {
+            match token {
+                Token::Name(member) => name = Some(member),
+                Token::EndArray => break,
+                _ => self.read_member(context, tokens, name, &mut settings)?,
+            }
+        }
+        Ok(settings)
+    }
+
     /// Reads the value of a member, whose first token is the current one.
     fn read_member(
         &self,
@@ -177,14 +198,14 @@ impl Form<'_> {
         match (setting, token) {
             (Setting::Query | Setting::Queries | Setting::Filter | Setting::Filters, Token::Object) => {
                 let parsed = setting.parse(context, tokens)?;
-                settings.parsed.push((key, parsed));
+                settings.add_parsed(key, parsed);
             }
             (Setting::Queries | Setting::Filters, Token::Array) => {
                 settings.insert(key, Some(&Value::Null));
                 while tokens.within_array().is_some() {
                     let parsed = setting.parse(context, tokens)?;
-                    settings.parsed.push((key, parsed));
-                    context.check_clauses(settings.parsed.len())?;
+                    settings.add_parsed(key, parsed);
+                    context.check_clauses(settings.parsed_count())?;
                 }
             }
             (Setting::List | Setting::Names, Token::Array) => {
@@ -203,7 +224,7 @@ impl Form<'_> {
             (Setting::Nullable, Token::Null) => {
                 settings.values.shift_remove(key);
             }
-            (_, _) if !self.refused.contains(&Refused::End) => return self.check(context, token, name),
+            (_, _) if !self.refused.contains(&Refused::NoSetting) => return self.check(context, token, name),
             // The parser reads any token as the setting.
             (Setting::Float | Setting::Int, _) => return Err(not_numeric(tokens.kind(), json::PART)),
             (Setting::Flag, _) => return Err(not_boolean(tokens)),
@@ -254,34 +275,39 @@ pub(super) fn field_of<'a>(context: &Context<'_>, tokens: &mut Tokens<'a>, query
     }
 }
 
-/// Reads the current token as a value: brackets count as their text. `None`: null.
+/// Reads the current token as a value: brackets and names count as their text. `None`: null.
 pub(super) fn value_of(tokens: &Tokens<'_>) -> Option<Value> {
     match tokens.current() {
         Token::Value(value) => Some(value.clone()),
         Token::Object => Some("{".into()),
         Token::Array => Some("[".into()),
         Token::EndArray => Some("]".into()),
-        _ => None,
+        Token::EndObject => Some("}".into()),
+        Token::Name(name) => Some(name.into()),
+        Token::Null | Token::End => None,
     }
 }
 
-/// Reads the field of a query for one field, and its settings: those of an object, or a value, as a text. Reads on to
-/// the end of the field. Elasticsearch's parser leaves other fields to the surrounding query.
+/// Reads the field of a query for one field, and its settings: those of an object, or a value, as `plain` reads it.
+/// Reads on to the end of the field. Elasticsearch's parser leaves other fields to the surrounding query.
 pub(super) fn field_settings<'a>(
     context: &Context<'_>,
     tokens: &mut Tokens<'a>,
     form: &Form<'_>,
+    plain: impl FnOnce(&Tokens<'a>) -> Option<Value>,
 ) -> Result<(&'a str, Settings)> {
     let field = field_of(context, tokens, form.name)?;
     let settings = match tokens.advance() {
         Token::Object => form.read(context, tokens)?,
-        _ => {
-            let text = value_of(tokens).map_or_else(|| "null".to_owned(), |value| text_of(&value));
-            Settings::of_value("value", Some(text.into()))
-        }
+        _ => Settings::of_value("value", plain(tokens)),
     };
     tokens.advance();
     Ok((field, settings))
+}
+
+/// Reads the current token as a text, even null.
+pub(super) fn plain_text(tokens: &Tokens<'_>) -> Option<Value> {
+    Some(tokens.text().into())
 }
 
 /// Reads the field of a full-text query, and its settings: those of an object, which `options` reads, or only a text.
@@ -309,16 +335,14 @@ pub(super) fn text_settings<'a>(
     Ok((field, settings))
 }
 
-/// Reads the texts of an array. Tokens that are no values count as their text.
+/// Reads the texts of an array. Tokens that are no values count as their text, even null.
 fn texts(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Vec<Value>> {
     let mut texts = Vec::new();
     while let Some(token) = tokens.within_array() {
-        let text = match token {
-            Token::Name(name) => Some(name.into()),
-            Token::EndObject => Some("}".into()),
-            _ => value_of(tokens).map(|value| java_text(&value).into()),
-        };
-        texts.extend(text);
+        texts.push(match token {
+            Token::Value(value) => java_text(value).into(),
+            _ => tokens.text().into(),
+        });
         context.check_values(texts.len())?;
     }
     Ok(texts)
@@ -336,6 +360,16 @@ impl Settings {
         if let Some(value) = value {
             self.values.insert(key.to_owned(), value.clone());
         }
+    }
+
+    /// Number of queries and filters.
+    pub(super) fn parsed_count(&self) -> usize {
+        self.parsed.len()
+    }
+
+    /// Adds a query or filter. `None`: an empty one.
+    pub(super) fn add_parsed(&mut self, key: &'static str, parsed: Option<Query>) {
+        self.parsed.push((key, parsed));
     }
 
     /// Adds the scalars of other settings.

@@ -107,15 +107,18 @@ pub(super) fn ids_of_types(context: &Context<'_>, types: &[String], ids: &[Strin
 ///
 /// # Errors
 /// A text that is neither.
-pub(super) fn number_term(context: &Context<'_>, field: Option<&Field>, text: &str) -> Result<Option<Query>> {
+pub(super) fn number_term(context: &Context<'_>, field: Option<&Field>, value: &Value) -> Result<Option<Query>> {
     let Some(field) = field.filter(|field| field.field_type.kind.is_numeric()) else {
         return Ok(None);
     };
     let format = &field.field_type.format;
-    if field.field_type.kind == Kind::Date && format.parse(text, Fill::Floor).is_none() {
-        return Err(format.invalid(text));
+    if field.field_type.kind == Kind::Date && !value.is_number() {
+        let text = text_of(value);
+        if format.parse(&text, Fill::Floor).is_none() {
+            return Err(format.invalid(&text));
+        }
     }
-    exact(context, field, text).map(Some)
+    exact_value(context, field, value).map(Some)
 }
 
 /// Returns the field of numbers or booleans of which a text is one exact value. `None` for other fields.
@@ -128,7 +131,7 @@ pub(super) fn exact_field<'c>(context: &Context<'c>, name: &str, text: &str) -> 
     if let Some(field) = field.filter(|field| field.field_type.kind == Kind::Date)
         && context.mapped(name).is_none()
     {
-        number_term(context, Some(field), text)?;
+        number_term(context, Some(field), &text.into())?;
     }
     Ok(field)
 }
@@ -144,7 +147,7 @@ fn listed(field: QueryField, text: String, docs: Query) -> Query {
 /// # Errors
 /// Those of [`number_term`].
 pub(super) fn scored_number(context: &Context<'_>, field: Option<&Field>, text: &str) -> Result<Option<Query>> {
-    let query = number_term(context, field, text)?;
+    let query = number_term(context, field, &text.into())?;
     Ok(query.map(|query| match &query.kind {
         QueryKind::Range { field, range } => listed(field.clone(), range.term_text(), query.clone()),
         _ => query,
@@ -175,20 +178,20 @@ pub(super) fn rewritten(context: &Context<'_>, name: &str, matcher: Matcher, rew
 pub(super) fn pattern(
     context: &Context<'_>,
     name: &str,
-    text: String,
+    value: &Value,
     rewrite: Option<Rewrite>,
     matcher: impl FnOnce(String) -> Result<Matcher>,
 ) -> Result<Query> {
-    match number_term(context, context.mapped(name), &text)? {
+    match number_term(context, context.mapped(name), value)? {
         Some(query) => Ok(query),
         None => {
-            let matcher = matcher(term_text(context, name, text)?)?;
+            let matcher = matcher(term_text(context, name, text_of(value))?)?;
             Ok(rewritten(context, name, matcher, rewrite))
         }
     }
 }
 
 /// Builds the query for the terms of a field with a prefix.
-pub(super) fn prefix(context: &Context<'_>, name: &str, text: String, rewrite: Option<Rewrite>) -> Result<Query> {
-    pattern(context, name, text, rewrite, |text| Ok(Matcher::Prefix(text)))
+pub(super) fn prefix(context: &Context<'_>, name: &str, value: &Value, rewrite: Option<Rewrite>) -> Result<Query> {
+    pattern(context, name, value, rewrite, |text| Ok(Matcher::Prefix(text)))
 }

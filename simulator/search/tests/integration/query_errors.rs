@@ -110,8 +110,8 @@ async fn expect_rejected(query: Value, kind: &str, reason: &str) {
 }
 
 #[rstest]
-#[case(json!({"and": []}), 1)]
-#[case(json!({"or": []}), 1)]
+#[case(json!({"and": {"filters": []}}), 1)]
+#[case(json!({"or": {"filters": []}}), 1)]
 #[case(json!({"or": [{"term": {"rank": 4}}]}), 0)]
 #[case(json!({"query": {"match": {"name": {"query": "tea", "boost": "2"}}}}), 1)]
 #[case(json!({"query": {"term": {"boost": "much"}}}), 0)]

@@ -10,7 +10,7 @@ use crate::aggs::values::{Input, Source};
 use crate::aggs::{Matches, Scope};
 use crate::error::{Result, SearchError};
 use crate::index::encoded_date;
-use crate::json::{is_scalar, java_text};
+use crate::json::{is_scalar, java_text, spread};
 use crate::mapping::{FieldType, Kind};
 
 /// A bound of a range.
@@ -52,20 +52,24 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Parses a list of ranges.
+    /// Parses a list of ranges. Other items are skipped, as by Elasticsearch's parser, which reads a range up to the
+    /// end of an object.
     ///
     /// # Errors
-    /// An item that is no object: the parser reads on to the end of the source.
+    /// A last item that is no object: the parser reads on to the end of the source.
     pub(super) fn list(ranges: &Value) -> Result<Vec<Bounds>> {
+        let items = if ranges.is_array() { spread(ranges) } else { vec![] };
+        if items.last().is_some_and(|last| !last.is_object()) {
+            return Err(SearchError::null_pointer());
+        }
         let parse = |range: &Value| {
-            let range = range.as_object().ok_or_else(SearchError::null_pointer)?;
-            let bound = |key: &str| range.get(key).and_then(Bound::parse);
-            Ok(Bounds {
+            let bound = |key: &str| spread(range.get(key)?).into_iter().filter_map(Bound::parse).next_back();
+            Bounds {
                 from: bound("from"),
                 to: bound("to"),
-            })
+            }
         };
-        ranges.as_array().into_iter().flatten().map(parse).collect()
+        Ok(items.into_iter().filter(|item| item.is_object()).map(parse).collect())
     }
 
     /// Returns the range of the numbers of a field.
