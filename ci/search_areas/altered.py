@@ -8,7 +8,7 @@ import copy
 import random
 from random import choice
 
-from cases import KEYWORD, LONG, STRING, Area, case, create_index
+from cases import BOOLEANS, KEYWORD, LONG, STRING, Area, case, create_index
 
 FIELDS = {
     "n": LONG,
@@ -103,9 +103,9 @@ def body():
     """A valid body of a search."""
     query = choice([lambda: choice(CLAUSES), choice(COMPOUNDS)])()
     made = {"query": query, **dict(random.sample(sorted(ELEMENTS.items()), choice([0, 1, 2])))}
-    if choice([True, False]):
+    if choice(BOOLEANS):
         outer, inner = (dict(choice(AGGREGATIONS)) for _ in range(2))
-        made["aggs"] = {"a": {**outer, "aggs": {"b": inner}} if choice([True, False]) else outer}
+        made["aggs"] = {"a": {**outer, "aggs": {"b": inner}} if choice(BOOLEANS) else outer}
     return copy.deepcopy(made)
 
 

@@ -265,7 +265,7 @@ pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Re
         }
         match aggregation.settings.get("background_filter") {
             Some(Value::Object(empty)) if empty.is_empty() => {
-                return Err(SearchError::new(400, Exception::NullPointer, "null"));
+                return Err(SearchError::null_pointer_of_request());
             }
             Some(filter) => drop(context.parse_filter(filter)?),
             None => {}

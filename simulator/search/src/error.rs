@@ -68,6 +68,11 @@ impl SearchError {
         SearchError::new(500, Exception::NullPointer, "null")
     }
 
+    /// The same error where Elasticsearch takes it for one of the request.
+    pub(crate) fn null_pointer_of_request() -> SearchError {
+        SearchError::new(400, Exception::NullPointer, "null")
+    }
+
     /// Returns the text of an exception and of its causes, with full class names.
     pub(crate) fn qualified(&self) -> String {
         // The causes of an exception of another library are not told.

@@ -44,12 +44,7 @@ fn inherit_source(aggregations: &mut [Aggregation], above: Option<(&Value, &Opti
             inherit_source(&mut aggregation.sub_aggregations, above)?;
             continue;
         }
-        // A grid has no scripts.
-        let has_source = match kind {
-            "geohash_grid" => aggregation.settings.get("field").is_some_and(Value::is_string),
-            _ => has_source(&aggregation.settings),
-        };
-        if !has_source {
+        if !has_source(kind, &aggregation.settings) {
             let (settings, script) = above.ok_or_else(|| {
                 let reason = format!("could not find the appropriate value context to perform aggregation [{name}]");
                 SearchError::new(400, Exception::AggregationExecution, reason)
@@ -79,11 +74,10 @@ fn count_levels(aggregations: &mut [Aggregation], above: u32) {
     }
 }
 
-/// Returns whether an aggregation names a field or a script.
-fn has_source(settings: &Value) -> bool {
-    VALUES
-        .iter()
-        .any(|key| settings.get(*key).is_some_and(Value::is_string))
+/// Returns whether an aggregation of a kind names a field or a script. A grid has no scripts.
+fn has_source(kind: &str, settings: &Value) -> bool {
+    let keys = if kind == "geohash_grid" { &VALUES[..1] } else { &VALUES };
+    keys.iter().any(|key| settings.get(*key).is_some_and(Value::is_string))
 }
 
 /// Parses the request of `top_hits`. An error that is none of Elasticsearch's own is the cause of one.
@@ -263,11 +257,8 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
             }
         }
         "significant_terms" => {
-            if !has_source(settings) {
-                return Err(SearchError {
-                    status: 400,
-                    ..SearchError::null_pointer()
-                });
+            if !has_source(kind, settings) {
+                return Err(SearchError::null_pointer_of_request());
             }
             IncludeExclude::parse(settings)?;
             Thresholds::check(400, settings)?;
@@ -321,10 +312,7 @@ fn required(name: &str, kind: &str, settings: &Value) -> Result<()> {
             format!("Missing [origin] in geo_distance aggregator [{name}]")
         }
         "filters" if !has(&["filters"]) => {
-            return Err(SearchError {
-                status: 400,
-                ..SearchError::null_pointer()
-            });
+            return Err(SearchError::null_pointer_of_request());
         }
         "percentile_ranks" if !has(&["values"]) => format!("Missing token values in [{name}]."),
         "ip_range" => return check_masks(name, settings.get("ranges")),

@@ -85,14 +85,10 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         Ok(Bounds { key, from, to })
     };
     let bounds = ranges.iter().filter(|range| range.is_object()).map(parse);
-    let mut bounds = bounds.collect::<Result<Vec<_>>>()?;
-    // Those of an unmapped field stay in their order.
-    if !is_unmapped(scope, field) {
-        if bounds.is_empty() {
-            let kind = Exception::ArrayIndexOutOfBounds;
-            return Err(SearchError::new(500, kind, "Index 0 out of bounds for length 0"));
-        }
-        sort(&mut bounds);
+    let bounds = bounds.collect::<Result<Vec<_>>>()?;
+    if bounds.is_empty() && !is_unmapped(scope, field) {
+        let kind = Exception::ArrayIndexOutOfBounds;
+        return Err(SearchError::new(500, kind, "Index 0 out of bounds for length 0"));
     }
     scope.spend(bounds.len())?;
     let sources = matches
@@ -121,28 +117,26 @@ fn key_of(from: Option<String>, to: Option<String>) -> String {
     format!("{}-{}", end(from), end(to))
 }
 
-/// Sorts ranges by their bounds.
-fn sort(bounds: &mut [Bounds]) {
-    bounds.sort_by(|a, b| {
-        let low = |bounds: &Bounds| bounds.from.unwrap_or(f64::NEG_INFINITY);
-        let high = |bounds: &Bounds| bounds.to.unwrap_or(f64::INFINITY);
-        low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
-    });
-}
-
-/// Returns one bucket per range. With a `text`, which formats a bound, buckets also have their bounds as strings.
+/// Returns one bucket per range, sorted by bounds. Those of an unmapped field stay in their order, without
+/// aggregations. With a `text`, which formats a bound, buckets also have their bounds as strings.
 fn bucketed(
     scope: &Scope<'_>,
     aggregation: &Aggregation,
-    bounds: Vec<Bounds>,
+    mut bounds: Vec<Bounds>,
     text: Option<&dyn Fn(f64) -> String>,
     inside: impl Fn(Option<f64>, Option<f64>) -> Matches,
 ) -> Result<Value> {
+    let mut inner = aggregation.sub_aggregations.as_slice();
+    if skips_inner(scope, aggregation) {
+        inner = &[];
+    } else {
+        bounds.sort_by(|a, b| {
+            let low = |bounds: &Bounds| bounds.from.unwrap_or(f64::NEG_INFINITY);
+            let high = |bounds: &Bounds| bounds.to.unwrap_or(f64::INFINITY);
+            low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
+        });
+    }
     let keyed = aggregation.settings.get("keyed").is_some_and(crate::mapping::truth);
-    let inner = match skips_inner(scope, aggregation) {
-        true => &[],
-        false => aggregation.sub_aggregations.as_slice(),
-    };
     let mut buckets = Vec::new();
     for Bounds { key, from, to } in bounds {
         let mut head = Map::new();
@@ -249,10 +243,7 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
         })
     };
     let ranges = settings.get("ranges").and_then(Value::as_array);
-    let mut bounds = ranges.into_iter().flatten().map(parse).collect::<Result<Vec<_>>>()?;
-    if !is_unmapped(scope, field) {
-        sort(&mut bounds);
-    }
+    let bounds = ranges.into_iter().flatten().map(parse).collect::<Result<Vec<_>>>()?;
     scope.spend(bounds.len())?;
     let sources = matches.sets.iter().map(|set| Source::of(scope, set, field));
     let sources = sources.collect::<Result<Vec<_>>>()?;

@@ -20,19 +20,6 @@ use crate::mapping::flag;
 use crate::options::Limits;
 use crate::script::Script;
 
-/// Returns the error for a query whose parser reads one token beyond it: the name of the next element, or the end of
-/// the source.
-fn read_beyond(tokens: &Tokens<'_>) -> SearchError {
-    let mut ahead = tokens.clone();
-    match ahead.advance() {
-        Token::Name(name) => {
-            ahead.advance();
-            SearchError::unexpected(ahead.kind(), name)
-        }
-        _ => SearchError::incomplete(),
-    }
-}
-
 impl SearchRequest {
     pub(super) fn read_source(&mut self, body: &[u8], limits: &Limits) {
         let text = String::from_utf8_lossy(body).trim_start().to_owned();
@@ -157,10 +144,7 @@ impl SearchRequest {
                 let mut fields = Vec::new();
                 element::objects(tokens, |name, tokens| {
                     let settings = tokens.whole().unwrap_or(&Value::Null);
-                    let script = Script::parse(settings)?.ok_or_else(|| SearchError {
-                        status: 400,
-                        ..SearchError::null_pointer()
-                    })?;
+                    let script = Script::parse(settings)?.ok_or_else(SearchError::null_pointer_of_request)?;
                     fields.push((name.to_owned(), script));
                     Ok(())
                 })?;
@@ -181,18 +165,20 @@ impl SearchRequest {
             true => &Value::Null,
             false => tokens.whole().unwrap_or(&Value::Null),
         };
-        let query = match key {
-            "query" => value.clone(),
-            "query_binary" | "queryBinary" => json::object(&json::binary(value, json::PART)?)?.into(),
-            _ => return self.read_value(key, value, limits),
-        };
-        Ok(Some(Element::Query(QuerySource::Body(query), read_beyond(tokens))))
+        self.read_value(key, value, limits)
     }
 
     /// Reads an element that is read as a whole.
     fn read_value(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
         let yes = || Ok::<bool, SearchError>(element::scalar(value).map(flag).transpose()?.unwrap_or_default());
         match key {
+            "query" => {
+                return Ok(Some(Element::Query(QuerySource::Body(value.clone()))));
+            }
+            "query_binary" | "queryBinary" => {
+                let body = json::object(&json::binary(value, json::PART)?)?;
+                return Ok(Some(Element::Query(QuerySource::Body(Value::Object(body)))));
+            }
             "filter" | "post_filter" | "postFilter" => {
                 return Ok(Some(Element::PostFilter(value.clone())));
             }

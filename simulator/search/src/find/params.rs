@@ -98,10 +98,7 @@ impl SearchRequest {
             shown.insert("terminate_after".to_owned(), json!(number));
         }
         if let Some(query) = text("q") {
-            elements.push(Element::Query(
-                QuerySource::text(query, params, limits)?,
-                SearchError::incomplete(),
-            ));
+            elements.push(Element::Query(QuerySource::text(query, params, limits)?));
             shown.insert("query".to_owned(), query_string_json(query, params));
         }
         for (name, setting) in [("version", &mut self.version), ("explain", &mut self.explain)] {

@@ -221,15 +221,15 @@ pub(crate) fn prepare(
                     progress.size = *size;
                     Ok(())
                 }
-                Element::Query(source, beyond) => parse_source(&context, source).and_then(|(parsed, left)| {
+                Element::Query(query_source) => parse_source(&context, query_source).and_then(|(parsed, left)| {
                     let weight = weigh(&parsed)?;
                     progress.query = Some(label(&parsed));
                     query = Some((parsed, weight));
-                    left.check(beyond)
+                    left.check(|| source.beyond_query())
                 }),
                 Element::PostFilter(body) => context.parse_filter_element(body).and_then(|(parsed, left)| {
                     post_filter = parsed.as_ref().map(weigh).transpose()?;
-                    left.check(&SearchError::incomplete())
+                    left.check(SearchError::incomplete)
                 }),
                 Element::Sort(specs) => check_sort(specs, &context).map(|()| progress.sort = &request.sort),
                 Element::InvalidSort(specs, error) => check_sort(specs, &context).and_then(|()| Err(error.clone())),
@@ -253,7 +253,7 @@ pub(crate) fn prepare(
                 Element::Invalid(error) => Err(error.clone()),
             };
             match element {
-                Element::Query(..) => {}
+                Element::Query(_) => {}
                 Element::PostFilter(_) => names_of_filter = names.replace(kept),
                 _ => drop(names.replace(kept)),
             }

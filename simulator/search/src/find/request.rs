@@ -17,7 +17,7 @@ use crate::find::query_source::QuerySource;
 use crate::find::sort::SortSpec;
 use crate::find::source::SourceFilter;
 use crate::highlight;
-use crate::json::{Token, Tokens};
+use crate::json::{self, Token, Tokens};
 use crate::mapping::truth;
 use crate::options::Limits;
 use crate::script::Script;
@@ -27,8 +27,7 @@ use crate::script::Script;
 pub(crate) enum Element {
     From(i64),
     Size(i64),
-    /// A query, and the error if its parser reads beyond its end.
-    Query(QuerySource, SearchError),
+    Query(QuerySource),
     PostFilter(Value),
     Sort(Vec<SortSpec>),
     /// A sort with an error after its criteria.
@@ -49,6 +48,19 @@ pub(crate) enum Element {
 pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) elements: Vec<Element>,
+}
+
+impl Source {
+    /// Returns the error for a query whose parser reads one token beyond it: the name of the next element, or the end
+    /// of the source.
+    pub(crate) fn beyond_query(&self) -> SearchError {
+        let elements = json::object(self.text.as_bytes()).unwrap_or_default();
+        let is_query = |name: &str| matches!(name, "query" | "query_binary" | "queryBinary");
+        let mut rest = elements.iter().skip_while(|(name, _)| !is_query(name)).skip(1);
+        rest.next().map_or_else(SearchError::incomplete, |(name, value)| {
+            SearchError::unexpected(json::token_of(value), name)
+        })
+    }
 }
 
 /// `search_type`.
@@ -213,7 +225,7 @@ impl SearchRequest {
         }
         for element in self.sources.iter().flat_map(|source| &source.elements) {
             match element {
-                Element::Query(query, _) => query.check(budget)?,
+                Element::Query(query) => query.check(budget)?,
                 Element::PostFilter(filter) => budget.query(filter)?,
                 _ => {}
             }

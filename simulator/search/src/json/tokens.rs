@@ -22,7 +22,6 @@ pub(crate) enum Token<'a> {
 }
 
 /// An object or array that is being read.
-#[derive(Clone)]
 struct Level<'a> {
     rest: Rest<'a>,
     /// The whole object or array.
@@ -31,14 +30,12 @@ struct Level<'a> {
     name: Option<&'a str>,
 }
 
-#[derive(Clone)]
 enum Rest<'a> {
     Members(map::Iter<'a>),
     Items(std::slice::Iter<'a, Value>),
 }
 
 /// Reads the tokens of a body.
-#[derive(Clone)]
 pub(crate) struct Tokens<'a> {
     levels: Vec<Level<'a>>,
     /// A value whose tokens are next.

@@ -175,9 +175,8 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings)?)?;
         return Ok(Some((field, settings.named(context, with_boost(query, boost)))));
     }
-    let as_text = Value::String(text.clone());
-    let given = if is_text { &as_text } else { value };
-    if let Some(query) = number_term(context, numeric, given)? {
+    let given = if is_text { text.as_str().into() } else { value.clone() };
+    if let Some(query) = number_term(context, numeric, &given)? {
         return Ok(Some((field, settings.named(context, query.boosted(boost)))));
     }
     let text = term_text(context, field, text)?;

@@ -7,7 +7,7 @@ use crate::exception::Exception;
 use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::query::dsl_parts::parsing_error;
-use crate::query::reader::{Form, Refused, Setting, Settings, plain_text};
+use crate::query::reader::{Form, Refused, Setting, Settings, plain_text, settings_after};
 use crate::query::text::term_text;
 use crate::query::value::number_term;
 use crate::query::{Context, Query, QueryKind, SpanQuery};
@@ -91,11 +91,7 @@ fn term(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
         tokens.advance();
     }
     let field = tokens.name().unwrap_or("null");
-    let settings = match tokens.advance() {
-        Token::Object => form.read(context, tokens)?,
-        _ => Settings::of_value("value", plain_text(tokens)),
-    };
-    tokens.advance();
+    let settings = settings_after(context, tokens, &form, plain_text)?;
     // Elasticsearch takes it for a `term` query here.
     let missing = || parsing_error(context, "No value specified for term query");
     let text = settings.get("value").map(text_of).ok_or_else(missing)?;

@@ -23,11 +23,11 @@ impl Rest {
     ///
     /// # Errors
     /// What is left; `beyond` if the parser has read beyond the element.
-    pub(crate) fn check(self, beyond: &SearchError) -> Result<()> {
+    pub(crate) fn check(self, beyond: impl FnOnce() -> SearchError) -> Result<()> {
         match self {
             Rest::Nothing => Ok(()),
             Rest::Unexpected(error) => Err(error),
-            Rest::Beyond => Err(beyond.clone()),
+            Rest::Beyond => Err(beyond()),
         }
     }
 }

@@ -157,27 +157,31 @@ impl Form<'_> {
         &self,
         context: &Context<'_>,
         tokens: &mut Tokens<'a>,
-        mut own: impl FnMut(&mut Tokens<'a>, Option<&'a str>, &mut Settings) -> Result<bool>,
+        own: impl FnMut(&mut Tokens<'a>, Option<&'a str>, &mut Settings) -> Result<bool>,
     ) -> Result<Settings> {
-        let (mut settings, mut name) = (Settings::default(), None);
-        while let Some(token) = tokens.within_object() {
-            if let Token::Name(member) = token {
-                name = Some(member);
-            } else if !own(tokens, name, &mut settings)? {
-                self.read_member(context, tokens, name, &mut settings)?;
-            }
-        }
-        Ok(settings)
+        self.read_until(context, tokens, |_| false, own)
     }
 
     /// Reads settings up to the end of an object or an array.
     pub(super) fn read_to_any_end(&self, context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Settings> {
+        let is_end = |token: Token<'_>| matches!(token, Token::EndArray);
+        self.read_until(context, tokens, is_end, |_, _, _| Ok(false))
+    }
+
+    /// Reads settings as [`Form::read_with`], up to the end of an object or a token that ends them.
+    fn read_until<'a>(
+        &self,
+        context: &Context<'_>,
+        tokens: &mut Tokens<'a>,
+        is_end: impl Fn(Token<'_>) -> bool,
+        mut own: impl FnMut(&mut Tokens<'a>, Option<&'a str>, &mut Settings) -> Result<bool>,
+    ) -> Result<Settings> {
         let (mut settings, mut name) = (Settings::default(), None);
-        while let Some(token) = tokens.within_object() {
-            match token {
-                Token::Name(member) => name = Some(member),
-                Token::EndArray => break,
-                _ => self.read_member(context, tokens, name, &mut settings)?,
+        while let Some(token) = tokens.within_object().filter(|token| !is_end(*token)) {
+            if let Token::Name(member) = token {
+                name = Some(member);
+            } else if !own(tokens, name, &mut settings)? {
+                self.read_member(context, tokens, name, &mut settings)?;
             }
         }
         Ok(settings)
@@ -279,12 +283,8 @@ pub(super) fn field_of<'a>(context: &Context<'_>, tokens: &mut Tokens<'a>, query
 pub(super) fn value_of(tokens: &Tokens<'_>) -> Option<Value> {
     match tokens.current() {
         Token::Value(value) => Some(value.clone()),
-        Token::Object => Some("{".into()),
-        Token::Array => Some("[".into()),
-        Token::EndArray => Some("]".into()),
-        Token::EndObject => Some("}".into()),
-        Token::Name(name) => Some(name.into()),
         Token::Null | Token::End => None,
+        _ => plain_text(tokens),
     }
 }
 
@@ -297,12 +297,22 @@ pub(super) fn field_settings<'a>(
     plain: impl FnOnce(&Tokens<'a>) -> Option<Value>,
 ) -> Result<(&'a str, Settings)> {
     let field = field_of(context, tokens, form.name)?;
+    Ok((field, settings_after(context, tokens, form, plain)?))
+}
+
+/// Reads the settings after the name of a field, as [`field_settings`].
+pub(super) fn settings_after<'a>(
+    context: &Context<'_>,
+    tokens: &mut Tokens<'a>,
+    form: &Form<'_>,
+    plain: impl FnOnce(&Tokens<'a>) -> Option<Value>,
+) -> Result<Settings> {
     let settings = match tokens.advance() {
         Token::Object => form.read(context, tokens)?,
         _ => Settings::of_value("value", plain(tokens)),
     };
     tokens.advance();
-    Ok((field, settings))
+    Ok(settings)
 }
 
 /// Reads the current token as a text, even null.

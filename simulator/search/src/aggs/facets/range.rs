@@ -58,7 +58,7 @@ impl Bounds {
     /// # Errors
     /// A last item that is no object: the parser reads on to the end of the source.
     pub(super) fn list(ranges: &Value) -> Result<Vec<Bounds>> {
-        let items = if ranges.is_array() { spread(ranges) } else { vec![] };
+        let items: Vec<&Value> = ranges.as_array().into_iter().flatten().flat_map(spread).collect();
         if items.last().is_some_and(|last| !last.is_object()) {
             return Err(SearchError::null_pointer());
         }
