@@ -11,6 +11,7 @@ import itertools
 import random
 
 import altered
+import altered_writes
 import analysis
 import completions
 import metadata
@@ -27,6 +28,7 @@ import vectors
 
 MODULES = [
     altered,
+    altered_writes,
     analysis,
     similar,
     relatives,

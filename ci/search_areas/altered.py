@@ -115,8 +115,8 @@ def parts(value):
     return ([value] if items else []) + [part for item in items for part in parts(item)]
 
 
-def alter(value):
-    """Alters one part of a value."""
+def alter(value, donor):
+    """Alters one part of a value. donor: one of its parts may give a member."""
     part = choice(parts(value))
     key = choice(list(part) if isinstance(part, dict) else range(len(part)))
     kind = choice(["other", "other", "wrapped", "removed", "doubled"])
@@ -125,15 +125,15 @@ def alter(value):
     elif kind == "removed":
         del part[key]
     elif kind == "doubled" and isinstance(part, dict):
-        donor = choice(parts(body()))
-        part.update(list(donor.items())[:1] if isinstance(donor, dict) else {})
+        given = choice(parts(donor))
+        part.update(copy.deepcopy(list(given.items())[:1]) if isinstance(given, dict) else {})
     else:
         part[key] = choice(OTHER_VALUES)
 
 
 def requests():
     altered = body()
-    alter(altered)
+    alter(altered, body())
     path = choice(["/idx/_search", "/idx/_search", "/idx/_search", "/idx/_count", "/idx/_validate/query?explain=true"])
     if path != "/idx/_search":
         altered = {key: value for key, value in altered.items() if key == "query"}
