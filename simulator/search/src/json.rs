@@ -94,20 +94,21 @@ pub(crate) fn members_before_error(bytes: &[u8]) -> Map<String, Value> {
     read.0
 }
 
-/// Calls `sink` for each leaf of the settings, with its dotted path and its text. Nulls are no settings.
+/// Calls `sink` for each leaf of settings, with its dotted path and its text. Nulls are no settings.
 pub(crate) fn leaves(path: &str, value: &Value, sink: &mut impl FnMut(&str, String)) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                match path {
-                    "" => leaves(key, value, sink),
-                    path => leaves(&format!("{path}.{key}"), value, sink),
-                }
+                let name = if path.is_empty() { key } else { &format!("{path}.{key}") };
+                leaves(name, value, sink);
             }
         }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(at, item)| leaves(&format!("{path}.{at}"), item, sink)),
         Value::Null => {}
-        Value::String(text) => sink(path, text.clone()),
-        other => sink(path, other.to_string()),
+        scalar => sink(path, text_of(scalar)),
     }
 }
 

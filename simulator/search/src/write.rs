@@ -18,7 +18,7 @@ use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::index::{Condition, Written};
 use crate::json;
-use crate::mapping::{Extracted, TimestampSettings, WriteTime, check_ttl, check_type_name};
+use crate::mapping::{DocumentMeta, TimestampSettings, TypeMapping, WriteTime, check_ttl, check_type_name};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -58,31 +58,6 @@ pub(crate) struct Prepared<'a> {
     condition: Condition,
 }
 
-/// Returns the id and the routing value that a document contains, as far as the request has none.
-fn extracted(
-    index: &Index,
-    type_name: &str,
-    id: Option<&str>,
-    routing: Option<&str>,
-    source: &[u8],
-) -> Result<Extracted> {
-    let mapping = index.mapping();
-    if id.is_some() && routing.is_some() || !mapping.extracts(type_name) {
-        return Ok(Extracted::default());
-    }
-    let document = json::object(source).map_err(unextracted)?;
-    let found = mapping.extracted(type_name, &document)?;
-    Ok(Extracted {
-        id: found.id.filter(|_| id.is_none()),
-        routing: found.routing.filter(|_| routing.is_none()),
-    })
-}
-
-fn unextracted(error: SearchError) -> SearchError {
-    let reason = "failed to parse doc to extract routing/timestamp/id";
-    SearchError::new(400, Exception::ElasticsearchParse, reason).caused_by(error)
-}
-
 /// Prepares a write to an index, which a request names as `name`. Default of `id`: the one that the document contains,
 /// or else a generated one.
 ///
@@ -98,38 +73,38 @@ fn prepare<'a>(
 ) -> Result<Prepared<'a>> {
     let ttl = parameters.ttl;
     check_ttl(ttl)?;
-    let parent = parameters.placement.parent;
-    let given = parameters.placement.value();
-    let found = extracted(&index, type_name, id, given, source)?;
-    let routing = shared.cluster.index_routing(name, given.or(found.routing.as_deref()))?;
-    let routing = routing.map(Cow::into_owned);
-    let id = id.map(Cow::Borrowed).or(found.id.map(Cow::Owned));
+    let placement = parameters.placement;
+    let routing = shared.cluster.index_routing(name, placement.value())?;
     let mapping = index.mapping();
-    let of_type = mapping.type_mapping(type_name);
+    let of_type = mapping.type_mapping_or_default(type_name);
     let default;
-    let settings = match of_type.or_else(|| mapping.type_mapping("_default_")) {
+    let settings = match of_type {
         Some(own) => &own.times.timestamp,
         None => {
             default = TimestampSettings::default();
             &default
         }
     };
-    let mut timestamp = parameters.timestamp.map(|given| settings.parse(given)).transpose()?;
-    if mapping.needs_routing(type_name) && routing.is_none() && parent.is_none() {
+    let given = DocumentMeta {
+        id: id.map(Cow::Borrowed),
+        routing,
+        timestamp: parameters.timestamp.map(|given| settings.parse(given)).transpose()?,
+    };
+    let DocumentMeta { id, routing, timestamp } = match of_type {
+        Some(own) => own.completed(given, source)?,
+        None => given,
+    };
+    if of_type.is_some_and(TypeMapping::needs_routing) && routing.is_none() {
         return Err(SearchError::routing_missing(
             &index.name,
             type_name,
             id.as_deref().unwrap_or("null"),
         ));
     }
-    if parent.is_some() && mapping.parent_type(type_name).is_none() {
+    if placement.parent.is_some() && of_type.and_then(TypeMapping::parent_type).is_none() {
         return Err(SearchError::illegal(
             "Can't specify parent if no parent field has been configured",
         ));
-    }
-    if timestamp.is_none() && settings.reads_document() {
-        let found = json::object(source).and_then(|document| settings.in_document(&document));
-        timestamp = found.map_err(unextracted)?;
     }
     let now = shared.cluster.now();
     let timestamp = timestamp.map_or_else(|| settings.default_time(now), Ok)?;
@@ -137,8 +112,8 @@ fn prepare<'a>(
         type_name,
         has_generated_id: id.is_none(),
         id: id.unwrap_or_else(|| Cow::Owned(shared.ids.next())),
-        routing,
-        parent,
+        routing: routing.map(Cow::into_owned),
+        parent: placement.parent,
         time: WriteTime { now, timestamp, ttl },
         condition: parameters.condition,
         index,
@@ -233,9 +208,6 @@ impl Prepared<'_> {
                 return Err(error);
             }
         };
-        index
-            .mapping()
-            .check_routing(type_name, &document, self.routing.as_deref())?;
         let now = (shared.cluster.options.ticks)();
         index.write(
             type_name,

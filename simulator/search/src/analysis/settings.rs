@@ -113,7 +113,12 @@ pub(super) fn words(own: Option<&Value>, key: &str) -> Result<Option<Vec<String>
         );
         return Err(SearchError::new(500, Exception::FailedToResolveConfig, reason));
     }
-    let value = own.and_then(|own| own.get(key)).filter(|value| !value.is_object());
+    // A list within a list is a setting with another name.
+    let is_listed = |value: &&Value| match value {
+        Value::Array(items) => items.first().is_some_and(is_scalar),
+        other => is_scalar(other),
+    };
+    let value = own.and_then(|own| own.get(key)).filter(is_listed);
     Ok(value.map(|value| strings(Some(value))))
 }
 

@@ -109,6 +109,14 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
     json::derivable(request.body_or_source())?;
     let body = request.json()?.unwrap_or_default();
     // A section that is null is no reason to refuse the request.
+    let given = |section: &str| body.get(section).filter(|settings| !settings.is_null());
+    if let Some(other) = ["transient", "persistent"]
+        .into_iter()
+        .filter_map(given)
+        .find(|settings| !settings.is_object())
+    {
+        return Err(json::not_a_map(other));
+    }
     let sections = ["persistent", "transient"].map(|section| match body.get(section) {
         None => None,
         Some(settings) => {
@@ -116,7 +124,7 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
             leaves("", settings, &mut |name, text| {
                 drop(fresh.insert(name.to_owned(), text))
             });
-            Some(fresh).filter(|fresh| settings.is_null() || settings.is_object() && !fresh.is_empty())
+            Some(fresh).filter(|fresh| settings.is_null() || !fresh.is_empty())
         }
     });
     if sections.iter().all(Option::is_none) {

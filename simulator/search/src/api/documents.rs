@@ -156,7 +156,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     if let (Some((name, script)), Value::Object(body)) = (script, &mut body) {
         body.entry(name).or_insert_with(|| script.into());
     }
-    SearchError::validated(&update_problems(&body, given, version_type, retries))?;
+    SearchError::validated(&update_problems(&body, given, version_type, retries)?)?;
     let condition = Condition {
         create: false,
         version: version_type.written(given),
@@ -216,17 +216,15 @@ pub(super) fn find(
 ) -> Result<(Arc<Index>, Option<Versioned>)> {
     let (index, routing) = &shared.cluster.readable(index, routing)?;
     let routing = routing.as_deref();
+    let mapping = index.mapping();
+    if routing.is_none() && mapping.needs_routing(type_name) {
+        return Err(SearchError::routing_missing(&index.name, type_name, id));
+    }
     let types: Vec<String> = if type_name == "_all" {
-        index.mapping().type_names().map(str::to_owned).collect()
+        mapping.type_names().map(str::to_owned).collect()
     } else {
         vec![type_name.to_owned()]
     };
-    let mapping = index.mapping();
-    if let (None, Some(type_name)) = (routing, types.iter().find(|name| mapping.needs_routing(name)))
-        && types.len() == 1
-    {
-        return Err(SearchError::routing_missing(&index.name, type_name, id));
-    }
     let (number, shard) = index.shard_of(id, routing)?;
     if refreshes && !realtime {
         refresh_shard(index, number)?;

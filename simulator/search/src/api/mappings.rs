@@ -154,9 +154,13 @@ fn described_fields(type_mapping: &TypeMapping, defaults: bool) -> Vec<Described
             _ if defaults && !settings.is_null() => drop(inner.insert(name.clone(), settings)),
             _ => {}
         }
+        let full_name = match name.as_str() {
+            "_boost" => type_mapping.boost_name().to_owned(),
+            _ => name,
+        };
         DescribedField {
-            description: json!({"full_name": name, "mapping": inner}),
-            names: [name.clone(), name.clone(), name],
+            description: json!({"full_name": full_name, "mapping": inner}),
+            names: [full_name.clone(), full_name.clone(), full_name],
         }
     });
     leaves.chain(metadata).collect()

@@ -8,7 +8,7 @@ use crate::error::{Result, SearchError, problems};
 use crate::exception::Exception;
 use crate::find::{SourceFilter, names};
 use crate::index::VersionType;
-use crate::json::{self, Tokens, is_scalar, java_text};
+use crate::json::{self, Tokens, is_scalar, java_text, spread};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 
@@ -103,6 +103,8 @@ pub(crate) fn mget(
             missing.map(move |what| format!("{what} is missing for doc {at}"))
         })
         .collect();
+    let versions = items.iter().map(item_version).collect::<Result<Vec<_>>>()?;
+    let filters = items.iter().map(item_filter).collect::<Result<Vec<_>>>()?;
     if !missing.is_empty() {
         return Err(SearchError::invalid(&missing));
     }
@@ -111,11 +113,13 @@ pub(crate) fn mget(
     let default_fields = default_fields.map(|text| names(&json!(text)));
     let realtime = request.flag_or("realtime", true);
     let refreshes = request.flag("refresh");
-    let versions = items.iter().map(item_version).collect::<Result<Vec<_>>>()?;
-    let filters = items.iter().map(item_filter).collect::<Result<Vec<_>>>()?;
     let docs = items.iter().zip(&versions).zip(&filters).map(|((item, version), own)| {
         let given = |key: &str| item.get(key).filter(|value| !value.is_null());
-        let text = |key: &str| given(key).filter(|value| is_scalar(value)).map(java_text);
+        // The last of several values counts.
+        let text = |key: &str| {
+            let values = item.get(key).map(spread).unwrap_or_default();
+            values.into_iter().rfind(|value| is_scalar(value)).map(java_text)
+        };
         let index = text("_index").or_else(|| index.map(str::to_owned)).unwrap_or_default();
         let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
         let wanted_type = type_name.as_deref().unwrap_or("_all");

@@ -17,7 +17,7 @@ use crate::exception::Exception;
 use crate::find::{extract, names};
 use crate::index::field_texts;
 use crate::json::{self, is_scalar, java_text};
-use crate::mapping::{Field, FieldOrdinal, Indexing, Kind, Mapping, WriteTime};
+use crate::mapping::{Field, FieldOrdinal, Indexing, Kind, Mapping, WriteTime, strict_flag};
 use crate::query::vector_items::{FLAGS, ID_AND_DOCUMENT, NO_ARRAY, unknown_member};
 use crate::rest::{Answer, RestRequest};
 use crate::routing::Placement;
@@ -78,7 +78,7 @@ impl Wanted {
                     _ => return Err(SearchError::parse(NO_ARRAY)),
                 },
                 other => match FLAGS.iter().position(|names| names.contains(&other)) {
-                    Some(at) => self.flags[at] = crate::mapping::truth(value),
+                    Some(at) => self.flags[at] = strict_flag(value)?,
                     None => return Err(unknown_member(name)),
                 },
             }

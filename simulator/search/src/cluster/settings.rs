@@ -108,6 +108,18 @@ fn numbered_to_arrays(value: Value) -> Value {
     }
 }
 
+/// Returns the components of `analysis`. Those in an array have numbers as names.
+fn by_name(analysis: &Value) -> Option<Map<String, Value>> {
+    let mut sections = analysis.as_object()?.clone();
+    for section in sections.values_mut() {
+        if let Value::Array(parts) = section {
+            let numbered = std::mem::take(parts).into_iter().enumerate();
+            *section = numbered.map(|(at, part)| (at.to_string(), part)).collect();
+        }
+    }
+    Some(sections)
+}
+
 /// The settings of an index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
@@ -158,12 +170,7 @@ impl Settings {
             for (name, value) in inner {
                 settings.flatten(name, value);
             }
-            let analysis = inner
-                .get("analysis")
-                .or_else(|| inner.get("index").and_then(|index| index.get("analysis")));
-            let dotted = || settings.nested().pointer("/index/analysis").cloned();
-            let analysis = analysis.cloned().or_else(dotted);
-            settings.analysis = analysis.as_ref().and_then(Value::as_object).cloned();
+            settings.analysis = settings.nested().pointer("/index/analysis").and_then(by_name);
         }
         settings
     }

@@ -294,7 +294,7 @@ fn literal(chars: &mut Peekable<Chars<'_>>) -> String {
 /// Fails for an empty pattern and for unknown letters.
 fn check(pattern: &str) -> Result<()> {
     if pattern.is_empty() {
-        return Err(SearchError::illegal("No date pattern provided"));
+        return Err(SearchError::argument("No date pattern provided"));
     }
     for token in tokens(pattern) {
         if let Token::Letters(letter, count) = token

@@ -116,52 +116,77 @@ fn inputs_of(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns the terms of a value of a completion field. `at` returns the values at a path of the document.
-///
-/// # Errors
-/// An invalid value, or a value without the required contexts.
-pub(crate) fn completion_terms(field: &Field, value: &Value, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
-    let refuse = |reason: &str| Err(SearchError::illegal(reason));
-    let empty = Map::new();
-    let own = match value {
-        Value::String(_) => &empty,
-        Value::Object(own) => own,
-        _ => return refuse("expected a text, a list of texts or an object"),
-    };
-    for name in own.keys() {
-        if !matches!(name.as_str(), "input" | "output" | "weight" | "payload" | "context") {
-            let reason =
-                format!("Unknown field name[{name}], must be one of [output, context, input, weight, payload]");
-            return Err(SearchError::illegal(reason));
+/// A value of a completion field.
+struct Offer<'v> {
+    inputs: Vec<&'v str>,
+    /// Weight, output and payload. The output is that of all inputs, if there is one.
+    weight: i64,
+    output: Option<&'v str>,
+    payload: String,
+    contexts: Contexts,
+    /// The texts of its own contexts, in their order.
+    own_contexts: Vec<Vec<String>>,
+}
+
+impl<'v> Offer<'v> {
+    /// Parses a value.
+    ///
+    /// # Errors
+    /// An invalid value.
+    fn parse(field: &Field, value: &'v Value) -> Result<Offer<'v>> {
+        let mut members = None;
+        match value {
+            Value::String(_) => {}
+            Value::Object(own) => members = Some(own),
+            _ => return Err(SearchError::illegal("expected a text, a list of texts or an object")),
         }
-    }
-    let weight = match own.get("weight") {
-        None | Some(Value::Null) => NO_WEIGHT,
-        Some(weight) => weight_of(weight)?,
-    };
-    let payloads = field.field_type.setting("payloads").is_some_and(truth);
-    if own.contains_key("payload") && !payloads {
-        return Err(SearchError::new(400, Exception::Mapper, "Payloads disabled in mapping"));
-    }
-    let payload = own.get("payload").map(Value::to_string).unwrap_or_default();
-    let output = own.get("output").and_then(Value::as_str);
-    let longest = field.field_type.setting("max_input_length").and_then(Value::as_u64);
-    let longest = longest.map_or(MAX_INPUT_LENGTH, |most| {
-        usize::try_from(most).unwrap_or(MAX_INPUT_LENGTH)
-    });
-    let contexts = contexts_of(field)?;
-    let prefixes = contexts.of_document(own.get("context"), at)?;
-    let inputs = inputs_of(value).into_iter().filter(|input| !input.is_empty());
-    let mut terms = Vec::new();
-    for input in inputs {
-        let cut: String = input.chars().take(longest).collect();
-        let text = output.unwrap_or(input);
-        for key in completion_keys(field, &cut, false)? {
-            let offer = format!("{key}{PART_SEPARATOR}{weight}{PART_SEPARATOR}{text}{PART_SEPARATOR}{payload}");
-            terms.extend(prefixes.iter().map(|prefix| format!("{prefix}{offer}")));
+        let member = |name: &str| members.and_then(|own| own.get(name));
+        for name in members.into_iter().flat_map(Map::keys) {
+            if !matches!(name.as_str(), "input" | "output" | "weight" | "payload" | "context") {
+                let reason =
+                    format!("Unknown field name[{name}], must be one of [output, context, input, weight, payload]");
+                return Err(SearchError::illegal(reason));
+            }
         }
+        let weight = match member("weight") {
+            None | Some(Value::Null) => NO_WEIGHT,
+            Some(weight) => weight_of(weight)?,
+        };
+        let payload = member("payload");
+        if payload.is_some() && !field.field_type.setting("payloads").is_some_and(truth) {
+            return Err(SearchError::new(400, Exception::Mapper, "Payloads disabled in mapping"));
+        }
+        let contexts = contexts_of(field)?;
+        Ok(Offer {
+            inputs: inputs_of(value),
+            weight,
+            output: member("output").and_then(Value::as_str),
+            payload: payload.map(Value::to_string).unwrap_or_default(),
+            own_contexts: contexts.of_value(member("context"))?,
+            contexts,
+        })
     }
-    Ok(terms)
+
+    /// Returns its terms. `at` returns the values at a path of the document.
+    ///
+    /// # Errors
+    /// A missing context, or an analyzer that cannot be used.
+    fn terms(self, field: &Field, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
+        let longest = field.field_type.setting("max_input_length").and_then(Value::as_u64);
+        let longest = longest.and_then(|most| usize::try_from(most).ok());
+        let prefixes = self.contexts.prefixes(self.own_contexts, at)?;
+        let mut terms = Vec::new();
+        for input in self.inputs.into_iter().filter(|input| !input.is_empty()) {
+            let cut: String = input.chars().take(longest.unwrap_or(MAX_INPUT_LENGTH)).collect();
+            let text = self.output.unwrap_or(input);
+            for key in completion_keys(field, &cut, false)? {
+                let (weight, payload) = (self.weight, &self.payload);
+                let offer = format!("{key}{PART_SEPARATOR}{weight}{PART_SEPARATOR}{text}{PART_SEPARATOR}{payload}");
+                terms.extend(prefixes.iter().map(|prefix| format!("{prefix}{offer}")));
+            }
+        }
+        Ok(terms)
+    }
 }
 
 impl DocumentParser<'_> {
@@ -192,11 +217,19 @@ impl DocumentParser<'_> {
             "_type" => vec![Value::from(self.type_name)],
             _ => crate::find::extract_members(self.document, path),
         };
-        let terms = completion_terms(field, value, &at)
-            .map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
-        if !inputs_of(value).is_empty() {
+        let offer = Offer::parse(field, value);
+        let offer = offer.map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
+        if !offer.inputs.is_empty() {
             self.doc.add_field_name(field);
         }
+        // The document fails after it was read to its end.
+        let terms = match offer.terms(field, &at) {
+            Ok(terms) => terms,
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                return Ok(());
+            }
+        };
         for term in terms {
             if term.len() <= MAX_TERM_BYTES {
                 self.doc.encoded.push_term(field.ordinal, &term, 0);

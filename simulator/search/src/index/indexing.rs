@@ -95,15 +95,15 @@ impl<'a> DocumentParser<'a> {
             }
         };
         let is_too_long = is_too_long(&field.field_type, text);
+        let has_setting = field.field_type.setting("include_in_all").is_some();
         let in_all = in_all
             && self.flat == 0
             && !is_too_long
             && field.field_type.include_in_all
-            && field.field_type.kind != Kind::Boolean
+            && !matches!(field.field_type.kind, Kind::Boolean | Kind::TokenCount)
             && !(field.field_type.kind == Kind::Date && value.is_number())
-            && (self.in_all || field.field_type.setting("include_in_all").is_some())
-            && self.type_mapping.all_enabled
-            && field.field_type.indexing != Indexing::No;
+            && (has_setting || self.in_all && field.field_type.indexing != Indexing::No)
+            && self.type_mapping.all_enabled;
         let shared = in_all
             && self.outer.is_empty()
             && field.field_type.kind == Kind::String

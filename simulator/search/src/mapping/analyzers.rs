@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::metadata::all_field;
+use super::type_mapping::TYPE_ANALYZERS;
 use super::{DEFAULT, Field, FieldType, Indexing, Kind, Mapping, TypeMapping, is_on, own_fields};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
@@ -20,9 +21,6 @@ pub(crate) struct TypeDefaults {
     /// Whether boosts of fields count in `_all`.
     boosts_all: bool,
 }
-
-/// Settings of a type with the name of an analyzer.
-const TYPE_SETTINGS: [&str; 3] = ["analyzer", "index_analyzer", "search_analyzer"];
 
 /// Returns the settings of the `_all` field in the definition of a type, if it has any.
 fn all_settings(definition: Option<&Value>) -> Result<Option<FieldType>> {
@@ -72,7 +70,7 @@ impl Field {
 impl Mapping {
     /// Fails for an unknown analyzer of a type.
     pub(super) fn check_type_analyzers(&self, type_name: &str, definition: &Value) -> Result<()> {
-        let given = TYPE_SETTINGS
+        let given = TYPE_ANALYZERS
             .iter()
             .filter_map(|key| Some((key, definition.get(*key)?)));
         for (key, name) in given {

@@ -4,12 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::flags::is_on;
 use crate::error::{Result, SearchError};
-use crate::json::text_of;
-use crate::query::{GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, geohash_length, metres, neighbors};
+use crate::json::{java_text, not_a_map};
+use crate::query::{
+    GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, geohash_length, is_geohash_char, metres, neighbors,
+};
 
 /// Maximum number of context combinations of one value.
 const MAX_COMBINATIONS: usize = 10_000;
@@ -22,8 +24,12 @@ struct Context {
     kind: Kind,
     /// The document field with the context, for values without their own.
     path: Option<String>,
-    default: Option<Value>,
+    /// Categories or geohashes of values without a context.
+    defaults: Vec<String>,
 }
+
+/// Path of categories without one: the type of the document.
+const DEFAULT_PATH: &str = "_type";
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
@@ -51,18 +57,24 @@ impl Contexts {
         contexts.collect::<Result<_>>().map(Contexts)
     }
 
+    /// Returns the setting with its defaults.
+    pub(super) fn describe(&self) -> Value {
+        let contexts = self.0.iter();
+        contexts
+            .map(|(name, context)| (name.clone(), context.describe()))
+            .collect()
+    }
+
     /// Returns whether the field has no contexts.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the prefixes of the indexed terms of a value.
-    ///
-    /// `given` is the member `context` of the value; `at` returns the values of another field of the document.
+    /// Returns the texts of each context of a value. `given` is its member `context`.
     ///
     /// # Errors
-    /// An undefined context, a value of the wrong type, or a missing value.
-    pub(crate) fn of_document(&self, given: Option<&Value>, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
+    /// An undefined context, or a value of the wrong type.
+    pub(crate) fn of_value(&self, given: Option<&Value>) -> Result<Vec<Vec<String>>> {
         let empty = Map::new();
         let given = match given {
             None | Some(Value::Null) => &empty,
@@ -72,22 +84,31 @@ impl Contexts {
         if let Some(unknown) = given.keys().find(|name| !self.0.contains_key(*name)) {
             return Err(SearchError::parse(format!("context [{unknown}] is not defined")));
         }
-        let values = self.0.iter().map(|(name, context)| {
-            let mut found = given
-                .get(name)
-                .map(|value| context.texts(value))
-                .transpose()?
-                .unwrap_or_default();
-            if let Some(path) = context.path.as_ref().filter(|_| found.is_empty()) {
+        let texts = |(name, context): (&String, &Context)| given.get(name).map(|value| context.texts(value));
+        let all = self.0.iter();
+        all.map(|own| texts(own).unwrap_or_else(|| Ok(vec![]))).collect()
+    }
+
+    /// Returns the prefixes of the indexed terms of a value with these texts. `at` returns the values of another field
+    /// of the document.
+    ///
+    /// # Errors
+    /// A missing or an invalid value.
+    pub(crate) fn prefixes(&self, own: Vec<Vec<String>>, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
+        let values = self.0.values().zip(own).map(|(context, mut found)| {
+            // Defaults count before the type of the document, but after any other field.
+            let has_default = |path: &str| path == DEFAULT_PATH && !context.defaults.is_empty();
+            let path = context.path.as_ref().filter(|path| !has_default(path));
+            if let Some(path) = path.filter(|_| found.is_empty()) {
                 found = context.texts(&Value::Array(at(path)))?;
             }
-            if let Some(default) = context.default.as_ref().filter(|_| found.is_empty()) {
-                found = context.texts(default)?;
+            if found.is_empty() {
+                found.clone_from(&context.defaults);
             }
             if found.is_empty() {
                 return Err(SearchError::illegal("one or more prefixes needed"));
             }
-            Ok(context.index_texts(&found))
+            context.index_texts(&found)
         });
         combined(values)
     }
@@ -144,30 +165,57 @@ fn combined(contexts: impl Iterator<Item = Result<BTreeSet<String>>>) -> Result<
 
 impl Context {
     fn parse(definition: &Value) -> Result<Context> {
-        let kind = match definition.get("type") {
-            None => return Err(SearchError::parse("missing [type] in context mapping")),
-            Some(Value::String(kind)) if kind == "category" => Kind::Category,
+        let definition = definition.as_object().ok_or_else(|| not_a_map(definition))?;
+        let path = definition.get("path").map(java_text);
+        let default = definition.get("default").unwrap_or(&Value::Null);
+        match definition.get("type") {
+            None => Err(SearchError::parse("missing [type] in context mapping")),
+            Some(Value::String(kind)) if kind == "category" => Ok(Context {
+                kind: Kind::Category,
+                path: Some(path.unwrap_or_else(|| DEFAULT_PATH.to_owned())),
+                defaults: match default {
+                    Value::Null => vec![],
+                    Value::Array(defaults) if defaults.contains(&Value::Null) => {
+                        return Err(SearchError::null_pointer());
+                    }
+                    other => items(other).iter().map(java_text).collect(),
+                },
+            }),
             Some(Value::String(kind)) if kind == "geo" => {
-                let precision = precisions(definition.get("precision"), enclosing_geohash_length)?;
-                Kind::Geo {
-                    precision: if precision.is_empty() {
-                        [MAX_GEOHASH_LENGTH].into()
-                    } else {
-                        precision
+                let given = definition.get("precision");
+                let given = given.ok_or_else(|| SearchError::parse("field [precision] is missing"))?;
+                let precision = defined_precisions(given)?;
+                Ok(Context {
+                    kind: Kind::Geo {
+                        precision: if precision.is_empty() {
+                            [MAX_GEOHASH_LENGTH].into()
+                        } else {
+                            precision
+                        },
+                        neighbors: definition.get("neighbors").is_none_or(is_on),
                     },
-                    neighbors: definition.get("neighbors").is_none_or(is_on),
-                }
+                    path,
+                    defaults: default_places(default)?,
+                })
             }
             Some(other) => {
-                let name = text_of(other);
-                return Err(SearchError::parse(format!("unknown context type[{name}]")));
+                let name = java_text(other);
+                Err(SearchError::parse(format!("unknown context type[{name}]")))
+            }
+        }
+    }
+
+    fn describe(&self) -> Value {
+        let mut described = match &self.kind {
+            Kind::Category => json!({"type": "category", "default": self.defaults}),
+            Kind::Geo { precision, neighbors } => {
+                json!({"type": "geo", "precision": precision, "neighbors": neighbors, "default": self.defaults})
             }
         };
-        Ok(Context {
-            kind,
-            path: definition.get("path").and_then(Value::as_str).map(str::to_owned),
-            default: definition.get("default").filter(|default| !default.is_null()).cloned(),
-        })
+        if let Some(path) = &self.path {
+            described["path"] = path.as_str().into();
+        }
+        described
     }
 
     /// Returns the categories or geohashes of a value.
@@ -192,13 +240,16 @@ impl Context {
     }
 
     /// Returns the texts to index for the texts of a value.
-    fn index_texts(&self, texts: &[String]) -> BTreeSet<String> {
+    ///
+    /// # Errors
+    /// A default that is no geohash.
+    fn index_texts(&self, texts: &[String]) -> Result<BTreeSet<String>> {
         let Kind::Geo {
             precision,
             neighbors: around,
         } = &self.kind
         else {
-            return texts.iter().cloned().collect();
+            return Ok(texts.iter().cloned().collect());
         };
         let mut cells = BTreeSet::new();
         for (hash, length) in texts
@@ -207,24 +258,26 @@ impl Context {
         {
             let cell = geohash_prefix(hash, length);
             if *around {
+                if let Some(other) = cell.chars().rfind(|c| !is_geohash_char(*c)) {
+                    let reason = format!("the character '{other}' is not a valid geohash character");
+                    return Err(SearchError::illegal(reason));
+                }
                 cells.extend(neighbors(&cell));
             }
             cells.insert(cell);
         }
-        cells
+        Ok(cells)
     }
 
     /// Returns the texts that match a value of a search.
     fn query_texts(&self, value: &Value) -> Result<BTreeSet<String>> {
         let Kind::Geo { precision, .. } = &self.kind else {
-            let value = if value.is_null() {
-                self.default.as_ref().unwrap_or(value)
-            } else {
-                value
-            };
+            if value.is_null() {
+                return Ok(self.defaults.iter().cloned().collect());
+            }
             return self.texts(value).map(BTreeSet::from_iter);
         };
-        let own = precisions(value.get("precision"), geohash_length)?;
+        let own = precisions(value.get("precision"))?;
         let precision = if own.is_empty() { precision } else { &own };
         let mut place = value.get("value").unwrap_or(value).clone();
         // The precision is beside the latitude and the longitude, or beside the value.
@@ -242,11 +295,50 @@ fn geohash_prefix(hash: &str, length: usize) -> String {
     hash.chars().take(length.max(1)).collect()
 }
 
-/// Parses geohash lengths: numbers, or distances, for which `length_of` returns the lengths.
-fn precisions(setting: Option<&Value>, length_of: fn(f64) -> usize) -> Result<BTreeSet<usize>> {
+/// Parses the default of a context of places. Returns geohashes, unless it has other texts.
+fn default_places(default: &Value) -> Result<Vec<String>> {
+    let invalid = |part: &str| SearchError::parse(format!("field [default] {part}"));
+    match default {
+        Value::Null => Ok(vec![]),
+        Value::String(hash) => Ok(vec![hash.clone()]),
+        Value::Array(hashes) => Ok(hashes.iter().map(java_text).collect()),
+        Value::Object(place) => {
+            // Integers are none of the numbers that Elasticsearch accepts here.
+            let degrees = |name: &str| place.get(name).filter(|own| own.is_f64())?.as_f64();
+            let lat = degrees("lat").ok_or_else(|| invalid("map must have field lat and a valid latitude"))?;
+            let lon = degrees("lon").ok_or_else(|| invalid("map must have field lon and a valid longitude"))?;
+            Ok(vec![GeoPoint { lat, lon }.geohash(MAX_GEOHASH_LENGTH)])
+        }
+        _ => Err(invalid("must be of type string or list")),
+    }
+}
+
+/// Parses geohash lengths of a mapping: integers, or distances.
+fn defined_precisions(setting: &Value) -> Result<BTreeSet<usize>> {
+    let one = |value: &Value| match value.as_i64() {
+        Some(length) => Ok(usize::try_from(length).unwrap_or(0)),
+        None => {
+            let distance = metres(&java_text(value).into(), None);
+            let distance = distance.ok_or_else(|| SearchError::number(&java_text(value)))?;
+            Ok(enclosing_geohash_length(distance))
+        }
+    };
+    match setting {
+        Value::Null => Ok(BTreeSet::new()),
+        other => items(other).iter().map(one).collect(),
+    }
+}
+
+/// The items of an array, or another value alone.
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
+/// Parses geohash lengths of a search: numbers, or distances.
+fn precisions(setting: Option<&Value>) -> Result<BTreeSet<usize>> {
     let one = |value: &Value| {
         let length = value.as_u64().and_then(|length| usize::try_from(length).ok());
-        let length = length.or_else(|| metres(value, None).map(length_of));
+        let length = length.or_else(|| metres(value, None).map(geohash_length));
         length
             .map(|length| length.clamp(1, MAX_GEOHASH_LENGTH))
             .ok_or_else(|| SearchError::parse(format!("invalid precision [{value}]")))
@@ -262,10 +354,13 @@ fn precisions(setting: Option<&Value>, length_of: fn(f64) -> usize) -> Result<BT
 mod tests {
     use super::*;
     use rstest::rstest;
-    use serde_json::json;
 
     fn none(_: &str) -> Vec<Value> {
         vec![]
+    }
+
+    fn prefixes(contexts: &Contexts, given: Option<&Value>, at: &dyn Fn(&str) -> Vec<Value>) -> Result<Vec<String>> {
+        contexts.prefixes(contexts.of_value(given)?, at)
     }
 
     #[test]
@@ -276,7 +371,7 @@ mod tests {
         });
         let contexts = Contexts::parse(Some(&setting)).unwrap();
         let given = json!({"a": [13.4, 52.5], "b": ["x", 7]});
-        let found = contexts.of_document(Some(&given), &none).unwrap();
+        let found = prefixes(&contexts, Some(&given), &none).unwrap();
         let expected = [
             "u\u{1d}7\u{1d}",
             "u\u{1d}x\u{1d}",
@@ -293,14 +388,17 @@ mod tests {
         let setting = json!({"a": {"type": "category", "path": "kind", "default": ["x", "y"]}});
         let contexts = Contexts::parse(Some(&setting)).unwrap();
         let at = |path: &str| vec![json!(format!("of {path}"))];
-        assert_eq!(contexts.of_document(None, &at).unwrap(), ["of kind\u{1d}"]);
-        assert_eq!(contexts.of_document(None, &none).unwrap(), ["x\u{1d}", "y\u{1d}"]);
+        assert_eq!(prefixes(&contexts, None, &at).unwrap(), ["of kind\u{1d}"]);
+        assert_eq!(prefixes(&contexts, None, &none).unwrap(), ["x\u{1d}", "y\u{1d}"]);
     }
 
     #[rstest]
     #[case(json!({"a": {}}), "missing [type] in context mapping")]
     #[case(json!({"a": {"type": "colour"}}), "unknown context type[colour]")]
-    #[case(json!({"a": {"type": "geo", "precision": "far"}}), "invalid precision [\"far\"]")]
+    #[case(json!({"a": {"type": "geo"}}), "field [precision] is missing")]
+    #[case(json!({"a": {"type": "geo", "precision": "far"}}), "For input string: \"far\"")]
+    #[case(json!({"a": {"type": "geo", "precision": 3, "default": {"lat": 1, "lon": 2}}}),
+        "field [default] map must have field lat and a valid latitude")]
     fn invalid_contexts_are_errors(#[case] setting: Value, #[case] reason: &str) {
         assert_eq!(Contexts::parse(Some(&setting)).unwrap_err().reason, reason);
     }
@@ -310,9 +408,8 @@ mod tests {
         let setting = json!({"a": {"type": "category"}, "b": {"type": "category"}});
         let contexts = Contexts::parse(Some(&setting)).unwrap();
         let many: Value = (0..200).collect::<Vec<_>>().into();
-        let error = contexts
-            .of_document(Some(&json!({"a": many, "b": many})), &none)
-            .unwrap_err();
+        let given = json!({"a": many, "b": many});
+        let error = prefixes(&contexts, Some(&given), &none).unwrap_err();
         assert_eq!(error.reason, "contexts have more than 10000 combinations");
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::json::{java_text, leaves};
 
 use super::Kind;
+use super::contexts::Contexts;
 use super::field::{FieldType, Indexing};
 use super::flags::is_on;
 use super::kind::{MAX_PRECISION_STEP, POINT_SETTINGS};
@@ -153,7 +154,7 @@ impl FieldType {
             return;
         }
         let mut add = |key: &str, name: &String| {
-            if name != "default" {
+            if name != "default" || self.kind == Kind::TokenCount {
                 definition.insert(key.to_owned(), json!(name));
             }
         };
@@ -184,7 +185,11 @@ impl FieldType {
                 definition.extend(quote.map(|quote| ("search_quote_analyzer".to_owned(), json!(quote))));
             }
             Kind::Binary => keep(&["compress", "compress_threshold"]),
-            Kind::Completion => keep(&["context"]),
+            Kind::Completion => {
+                let context = self.setting("context");
+                let contexts = context.and_then(|_| Contexts::parse(context).ok());
+                definition.extend(contexts.map(|contexts| ("context".to_owned(), contexts.describe())));
+            }
             Kind::GeoPoint => keep(&["precision_step"]),
             _ => {}
         }
@@ -232,7 +237,7 @@ impl FieldType {
         match self.kind {
             Kind::Date => {
                 definition.insert("format".to_owned(), json!(self.format.as_str()));
-                for (key, default) in [("numeric_resolution", "milliseconds"), ("locale", "ROOT")] {
+                for (key, default) in [("numeric_resolution", "milliseconds"), ("locale", "")] {
                     let own = self.setting(key).filter(|own| **own != *default);
                     definition.extend(own.map(|own| (key.to_owned(), own.clone())));
                 }
@@ -330,7 +335,11 @@ impl FieldType {
     /// Returns the conflicts that prevent replacing this definition by another one.
     pub(super) fn conflicts(&self, other: &FieldType, name: &str) -> Vec<String> {
         let is_indexed = |field: &FieldType| field.indexing != Indexing::No;
-        let is_tokenized = |field: &FieldType| field.indexing == Indexing::Analyzed;
+        // Strings that are not indexed are tokenized.
+        let is_tokenized = |field: &FieldType| match field.indexing {
+            Indexing::No => field.kind == Kind::String,
+            own => own == Indexing::Analyzed,
+        };
         let has_values = |field: &FieldType| field.doc_values() == Some(true);
         let is_keyword = |field: &FieldType| field.kind == Kind::String && field.indexing == Indexing::NotAnalyzed;
         let analyzer = |field: &FieldType| match &field.analyzer {
@@ -354,7 +363,7 @@ impl FieldType {
                 "has different doc_values values",
             ),
             (
-                !self.shows_norms() && other.shows_norms(),
+                is_indexed(self) && !self.shows_norms() && other.shows_norms(),
                 "cannot enable norms (`norms.enabled`)",
             ),
             (

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Kind;
 use super::flags::{is_on, is_stored};
+use super::locale::locale;
 use super::sortable::{sortable, unsortable};
 use crate::analysis::Analyzer;
 use crate::dates::DateFormat;
@@ -46,7 +47,9 @@ impl Indexing {
 }
 
 /// Settings that a later definition replaces, or resets if it has none.
-const REPLACED: [&str; 6] = [
+const REPLACED: [&str; 8] = [
+    "boost",
+    "copy_to",
     "null_value",
     "include_in_all",
     "ignore_above",
@@ -57,7 +60,7 @@ const REPLACED: [&str; 6] = [
 /// Last position at which a value begins after a gap.
 const MAX_POSITION: u32 = i32::MAX as u32;
 /// Settings that a later definition replaces if it has them.
-const ADDED: [&str; 5] = ["boost", "ignore_malformed", "coerce", "fielddata", "copy_to"];
+const ADDED: [&str; 3] = ["ignore_malformed", "coerce", "fielddata"];
 
 /// Setting with the analyzer at query time.
 const SEARCH_ANALYZER: &str = "search_analyzer";
@@ -155,7 +158,6 @@ impl FieldType {
         let mut settings: Vec<(&String, &Value)> = definition.iter().collect();
         settings.sort_by_key(|(key, _)| kind.order_of(key));
         for (key, value) in settings {
-            let text = || value.as_str().map(str::to_owned);
             let analyzer = || Some(java_text(value));
             if value.is_null() && kind.needs_value(key) {
                 return Err(SearchError::null_pointer());
@@ -192,10 +194,7 @@ impl FieldType {
                     continue;
                 }
                 "format" if kind == Kind::Date => {
-                    field.format = text()
-                        .map(|format| DateFormat::new(&format))
-                        .transpose()?
-                        .unwrap_or_default();
+                    field.format = DateFormat::new(&java_text(value))?;
                 }
                 "include_in_all" => field.include_in_all = is_on(value),
                 "null_value" => field.null_value = Some(value.clone()),
@@ -214,8 +213,10 @@ impl FieldType {
                     field.settings.insert(key.clone(), copy_targets(value));
                     continue;
                 }
-                "index_name" => {
-                    field.settings.insert(key.clone(), java_text(value).into());
+                "index_name" | "locale" => {
+                    let text = java_text(value);
+                    let text = if key == "locale" { locale(&text)? } else { text };
+                    field.settings.insert(key.clone(), text.into());
                     continue;
                 }
                 "payloads" | "preserve_separators" | "preserve_position_increments" => {
@@ -333,6 +334,12 @@ impl FieldType {
     /// Returns a setting as it was defined.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
         self.settings.get(name)
+    }
+
+    /// Sets `include_in_all`.
+    pub(super) fn set_in_all(&mut self, included: bool) {
+        self.settings.insert("include_in_all".to_owned(), included.into());
+        self.include_in_all = included;
     }
 
     /// Returns the full names of the fields that its values are copied to.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::json;
 
 /// Interprets a setting of a mapping as a boolean: everything is true except `false`, `off`, `0`, null, and numbers
@@ -41,4 +41,19 @@ pub(crate) fn flag(value: &Value) -> Result<bool> {
         Value::Number(_) => Ok(json::int(value, json::PART)? != 0),
         other => Ok(truth(other)),
     }
+}
+
+/// As [`flag`], for a setting of a request that has no other values.
+///
+/// # Errors
+/// Null, arrays and objects, too.
+pub(crate) fn strict_flag(value: &Value) -> Result<bool> {
+    if json::is_scalar(value) {
+        return flag(value);
+    }
+    let reason = format!("Current token ({}) not of boolean type", json::token_of(value));
+    Err(SearchError {
+        status: 500,
+        ..json::unreadable(&reason, json::BODY)
+    })
 }

@@ -128,6 +128,7 @@ pub(super) fn check(name: &str, given: &Value) -> Result<()> {
                 let reason = format!("{} cannot be cast to java.util.List", java_class(value));
                 return Err(SearchError::new(500, Exception::ClassCast, reason));
             }
+            ("_boost", "null_value") if value.is_null() => return Err(SearchError::null_pointer()),
             ("_boost", "null_value") if number_of(value).is_none() => {
                 let error = SearchError::float(&java_text(value));
                 return Err(SearchError { status: 500, ..error });

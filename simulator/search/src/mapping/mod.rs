@@ -20,9 +20,12 @@ mod field;
 mod field_checks;
 mod field_data;
 mod flags;
+mod in_all;
 mod index_names;
 mod kind;
+mod locale;
 mod metadata;
+mod multi_fields;
 mod own_fields;
 mod paths;
 mod point_fields;
@@ -57,10 +60,10 @@ pub(crate) use dynamic::{guess, object_of_template};
 pub(crate) use field::{FieldType, Indexing, out_of_range};
 pub(crate) use field_data::{DataUse, FieldData};
 use flags::is_on;
-pub(crate) use flags::{flag, truth};
+pub(crate) use flags::{flag, strict_flag, truth};
 pub(crate) use kind::Kind;
 pub(crate) use own_fields::{lucene_text as own_lucene_text, terms as own_terms};
-pub(crate) use paths::Extracted;
+pub(crate) use paths::DocumentMeta;
 pub(crate) use point_fields::geohash_levels;
 pub(crate) use sortable::{sortable, unsortable};
 pub(crate) use term_filter::TermFilter;
@@ -287,6 +290,11 @@ impl Mapping {
 
     pub(crate) fn type_mapping(&self, name: &str) -> Option<&TypeMapping> {
         self.types.get(name)
+    }
+
+    /// Returns the mapping of a type, or that which a new type begins with.
+    pub(crate) fn type_mapping_or_default(&self, name: &str) -> Option<&TypeMapping> {
+        self.types.get(name).or_else(|| self.types.get(DEFAULT))
     }
 
     /// Merges a definition into the mapping of a type. With `ignore_conflicts`, conflicting settings are ignored.

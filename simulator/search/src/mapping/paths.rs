@@ -1,114 +1,237 @@
-//! Ids and routing values that documents contain: `_id.path` and `_routing.path`.
+//! Ids, routing values and timestamps in documents: `_id.path`, `_routing.path` and `_timestamp.path`.
 //!
-//! Source: `MappingMetaData.parse` and `RoutingFieldMapper` of Elasticsearch 1.5.
+//! Source: `MappingMetaData.parse` of Elasticsearch 1.5. It reads a document token by token, only as far as it needs.
 
-use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
 
-use super::Mapping;
-use super::times::value_at;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::type_mapping::TypeMapping;
 use crate::error::{Result, SearchError};
-use crate::json::java_text;
+use crate::exception::Exception;
+use crate::json;
 
-/// What a document contains at the paths of its type.
+/// Id, routing value and timestamp of a document.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extracted {
-    pub(crate) id: Option<String>,
-    pub(crate) routing: Option<String>,
+pub(crate) struct DocumentMeta<'a> {
+    pub(crate) id: Option<Cow<'a, str>>,
+    pub(crate) routing: Option<Cow<'a, str>>,
+    /// In milliseconds since 1970.
+    pub(crate) timestamp: Option<i64>,
 }
 
-impl Mapping {
-    fn path(&self, type_name: &str, field: &str) -> Option<&str> {
-        self.type_mapping(type_name)?.metadata(field)?.get("path")?.as_str()
+fn unextracted(error: SearchError) -> SearchError {
+    let reason = "failed to parse doc to extract routing/timestamp/id";
+    SearchError::new(400, Exception::ElasticsearchParse, reason).caused_by(error)
+}
+
+impl TypeMapping {
+    fn path(&self, field: &str) -> Option<&str> {
+        self.metadata(field)?.get("path")?.as_str()
     }
 
-    /// Returns whether documents of a type contain their id or their routing value.
-    pub(crate) fn extracts(&self, type_name: &str) -> bool {
-        ["_id", "_routing"]
-            .into_iter()
-            .any(|field| self.path(type_name, field).is_some())
-    }
-
-    /// Returns the id and the routing value that a document contains.
+    /// Adds what a document contains at the paths of its type to what the request has.
     ///
     /// # Errors
-    /// An array at the path of the id.
-    pub(crate) fn extracted(&self, type_name: &str, document: &Map<String, Value>) -> Result<Extracted> {
-        let id = self.path(type_name, "_id");
-        let is_list = |path: &str| {
-            let (first, below) = path.split_once('.').unwrap_or((path, ""));
-            let mut names = below.split('.').filter(|name| !name.is_empty());
-            let value = names.try_fold(document.get(first)?, |value, name| value.get(name));
-            value.map(Value::is_array)
-        };
-        if id.and_then(is_list) == Some(true) {
-            let reason = "id field must be a value but was either an object or an array";
-            return Err(SearchError::mapping(reason));
+    /// Malformed JSON before the last value, an id that is no value, another routing value than that of the request, or
+    /// an invalid timestamp.
+    pub(crate) fn completed<'a>(&self, mut meta: DocumentMeta<'a>, source: &[u8]) -> Result<DocumentMeta<'a>> {
+        let times = &self.times.timestamp;
+        let paths = [
+            self.path("_id").filter(|_| meta.id.is_none()),
+            self.path("_routing"),
+            times.path().filter(|_| meta.timestamp.is_none()),
+        ];
+        if paths == [None; 3] {
+            return Ok(meta);
         }
-        let text = |path: &str| value_at(document, path).map(java_text);
-        Ok(Extracted {
-            id: id.and_then(text),
-            routing: self.path(type_name, "_routing").and_then(text),
-        })
+        json::derivable(source).map_err(unextracted)?;
+        let mut reader = Reader::new(paths);
+        if !reader.read(source) {
+            // Malformed, or JSON that only Jackson accepts.
+            let document = Value::Object(json::object(source).map_err(unextracted)?);
+            reader = Reader::new(paths);
+            reader.read(document.to_string().as_bytes());
+        }
+        let [id, routing, timestamp] = reader.wanted.map(|wanted| wanted?.found);
+        if let Some(id) = id {
+            if !id.is_value {
+                let reason = "id field must be a value but was either an object or an array";
+                return Err(SearchError::mapping(reason));
+            }
+            meta.id = id.text.map(Cow::Owned);
+        }
+        if self.path("_routing").is_some() {
+            let own = routing.and_then(|found| found.text);
+            if let Some(given) = meta.routing.as_deref().filter(|given| Some(*given) != own.as_deref()) {
+                return Err(SearchError::mapping(format!(
+                    "The provided routing value [{given}] doesn't match the routing key stored in the document: [{}]",
+                    own.as_deref().unwrap_or("null")
+                )));
+            }
+            meta.routing = own.map(Cow::Owned);
+        }
+        if let Some(text) = timestamp.and_then(|found| found.text) {
+            meta.timestamp = Some(times.parse(&text).map_err(unextracted)?);
+        }
+        Ok(meta)
+    }
+}
+
+/// The first token of a value.
+struct Found {
+    /// Its text, as Jackson has it. `None`: null.
+    text: Option<String>,
+    /// Whether it is neither null nor the start of an object or array.
+    is_value: bool,
+}
+
+impl Found {
+    fn new(raw: &str) -> Found {
+        let text = match raw.chars().next() {
+            Some('n') => None,
+            Some('"') => serde_json::from_str(raw).ok(),
+            Some(bracket @ ('{' | '[')) => Some(bracket.to_string()),
+            _ => Some(raw.to_owned()),
+        };
+        Found {
+            is_value: !raw.starts_with(['n', '{', '[']),
+            text,
+        }
+    }
+}
+
+/// A value at a dotted path.
+struct Wanted<'m> {
+    names: Vec<&'m str>,
+    /// Number of the names that lead to the current object.
+    level: usize,
+    found: Option<Found>,
+}
+
+/// Reads the values at some paths of a document.
+struct Reader<'m> {
+    wanted: [Option<Wanted<'m>>; 3],
+}
+
+impl<'m> Reader<'m> {
+    fn new(paths: [Option<&'m str>; 3]) -> Reader<'m> {
+        let wanted = |path: &'m str| Wanted {
+            names: path.split('.').collect(),
+            level: 0,
+            found: None,
+        };
+        Reader {
+            wanted: paths.map(|path| path.map(wanted)),
+        }
     }
 
-    /// Fails if a document contains another routing value than the request has.
-    pub(crate) fn check_routing(
-        &self,
-        type_name: &str,
-        document: &Map<String, Value>,
-        routing: Option<&str>,
-    ) -> Result<()> {
-        let (Some(path), Some(routing)) = (self.path(type_name, "_routing"), routing) else {
-            return Ok(());
-        };
-        let own = value_at(document, path).map(java_text);
-        if own.as_deref() == Some(routing) {
-            return Ok(());
+    fn is_done(&self) -> bool {
+        self.wanted.iter().flatten().all(|wanted| wanted.found.is_some())
+    }
+
+    /// Reads an object to its end or to the last value. Returns whether it reached one of them.
+    fn read(&mut self, object: &[u8]) -> bool {
+        let read = serde_json::Deserializer::from_slice(object).deserialize_map(&mut *self);
+        read.is_ok() || self.is_done()
+    }
+
+    /// Reads a member of the current object.
+    fn member(&mut self, name: &str, raw: &str) {
+        let mut entered = [false; 3];
+        for (wanted, entered) in self.wanted.iter_mut().zip(&mut entered) {
+            let Some(wanted) = wanted.as_mut().filter(|own| own.found.is_none()) else {
+                continue;
+            };
+            match wanted.names.get(wanted.level..) {
+                Some([only]) if *only == name => wanted.found = Some(Found::new(raw)),
+                Some([first, ..]) if *first == name => *entered = true,
+                _ => {}
+            }
         }
-        let own = own.as_deref().unwrap_or("null");
-        Err(SearchError::mapping(format!(
-            "The provided routing value [{routing}] doesn't match the routing key stored in the document: [{own}]"
-        )))
+        if entered != [false; 3] && raw.starts_with('{') {
+            let step = |wanted: &mut [Option<Wanted<'m>>; 3], by: fn(usize) -> usize| {
+                let inside = wanted.iter_mut().zip(entered).filter(|(_, entered)| *entered);
+                inside
+                    .filter_map(|(wanted, _)| wanted.as_mut())
+                    .for_each(|own| own.level = by(own.level));
+            };
+            step(&mut self.wanted, |level| level + 1);
+            self.read(raw.as_bytes());
+            step(&mut self.wanted, |level| level - 1);
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Reader<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> std::result::Result<(), A::Error> {
+        while let Some((name, raw)) = members.next_entry::<String, &RawValue>()? {
+            self.member(&name, raw.get());
+            if self.is_done() {
+                return Err(A::Error::custom("all values were found"));
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::Configuration;
     use rstest::rstest;
     use serde_json::json;
 
-    fn mapping() -> Mapping {
-        let mut mapping = Mapping::new(Configuration::default(), 100).unwrap();
+    fn mapping() -> TypeMapping {
+        let mut mapping = TypeMapping::default();
         let definition = json!({"_id": {"path": "o.id"}, "_routing": {"path": "r"}});
-        mapping.put("t", &definition, false).unwrap();
+        mapping.merge(&definition, false).unwrap();
         mapping
     }
 
+    fn completed(routing: Option<&str>, document: &str) -> Result<DocumentMeta<'static>> {
+        let given = DocumentMeta {
+            routing: routing.map(|given| given.to_owned().into()),
+            ..DocumentMeta::default()
+        };
+        mapping().completed(given, document.as_bytes())
+    }
+
     #[rstest]
-    #[case(json!({"o": {"id": 7}, "r": "x"}), Some("7"), Some("x"))]
-    #[case(json!({"o": [{"id": 7}], "r": null}), None, None)]
-    fn ids_and_routing_values_are_extracted(
-        #[case] document: Value,
+    #[case(r#"{"o": {"id": 1.50}, "r": "x"}"#, Some("1.50"), Some("x"))]
+    #[case(r#"{"o": [{"id": 7}], "r": null}"#, None, None)]
+    #[case(r#"{"o": {"id": "a"}, "o": {"id": "b"}, "r": [1]}"#, Some("a"), Some("["))]
+    #[case(r#"{"o": {"id": true}, "r": {}, "x""#, Some("true"), Some("{"))]
+    fn ids_and_routing_values_are_those_of_the_document(
+        #[case] document: &str,
         #[case] id: Option<&str>,
         #[case] routing: Option<&str>,
     ) {
-        let found = mapping().extracted("t", document.as_object().unwrap()).unwrap();
-        assert_eq!((found.id.as_deref(), found.routing.as_deref()), (id, routing));
+        let meta = completed(None, document).unwrap();
+        assert_eq!((meta.id.as_deref(), meta.routing.as_deref()), (id, routing));
     }
 
-    #[test]
-    fn an_array_of_ids_is_an_error() {
-        let document = json!({"o": {"id": ["a"]}});
-        assert!(mapping().extracted("t", document.as_object().unwrap()).is_err());
+    #[rstest]
+    #[case(r#"{"o": {"id": ["a"]}}"#)]
+    #[case(r#"{"o": {"id": null}}"#)]
+    #[case(r#"{"o": {"id": 1}, "r""#)]
+    fn an_id_that_is_no_value_is_an_error(#[case] document: &str) {
+        assert!(completed(None, document).is_err());
     }
 
     #[test]
     fn the_routing_value_of_a_request_is_that_of_the_document() {
-        let document = json!({"r": "x"});
-        let check = |routing: Option<&str>| mapping().check_routing("t", document.as_object().unwrap(), routing);
-        assert!(check(Some("x")).is_ok() && check(None).is_ok());
-        assert!(check(Some("y")).unwrap_err().reason.ends_with("document: [x]"));
+        let document = r#"{"r": "x"}"#;
+        assert_eq!(completed(Some("x"), document).unwrap().routing.as_deref(), Some("x"));
+        let error = completed(Some("y"), document).unwrap_err();
+        assert!(error.reason.ends_with("document: [x]"));
     }
 }

@@ -3,11 +3,25 @@
 use super::Mapping;
 use super::default_type::DEFAULT;
 use super::flags::is_on;
+use super::type_mapping::TypeMapping;
+
+impl TypeMapping {
+    /// Type of the parents of its documents.
+    pub(crate) fn parent_type(&self) -> Option<&str> {
+        self.metadata("_parent")?.get("type")?.as_str()
+    }
+
+    /// Returns whether its documents need a routing value.
+    pub(crate) fn needs_routing(&self) -> bool {
+        let required = self.metadata("_routing").and_then(|own| own.get("required"));
+        self.parent_type().is_some() || required.is_some_and(is_on)
+    }
+}
 
 impl Mapping {
     /// Returns the parent type of a type.
     pub(crate) fn parent_type(&self, type_name: &str) -> Option<&str> {
-        self.types.get(type_name)?.metadata("_parent")?.get("type")?.as_str()
+        self.types.get(type_name)?.parent_type()
     }
 
     /// Returns whether a type has parents.
@@ -19,7 +33,6 @@ impl Mapping {
 
     /// Returns whether documents of a type need a routing value.
     pub(crate) fn needs_routing(&self, type_name: &str) -> bool {
-        let routing = self.types.get(type_name).and_then(|own| own.metadata("_routing"));
-        self.parent_type(type_name).is_some() || routing.and_then(|own| own.get("required")).is_some_and(is_on)
+        self.types.get(type_name).is_some_and(TypeMapping::needs_routing)
     }
 }

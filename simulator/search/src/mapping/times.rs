@@ -12,7 +12,7 @@ use crate::dates::{DateFormat, Fill};
 use crate::durations::time;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
-use crate::json::text_of;
+use crate::json::{java_text, not_a_map, text_of};
 
 /// Metadata field with the time of a document.
 pub(crate) const TIMESTAMP: &str = "_timestamp";
@@ -89,6 +89,23 @@ fn malformed(text: &str) -> SearchError {
     )
 }
 
+/// Fails for an invalid setting that the fields of `_timestamp` and `_ttl` have as others, and for a null.
+fn check_settings(name: &str, definition: &Map<String, Value>) -> Result<()> {
+    let mut shared = Map::new();
+    for (key, value) in definition {
+        match key.as_str() {
+            "index" | "store" | "doc_values" | "fielddata" => drop(shared.insert(key.clone(), value.clone())),
+            "enabled" if value.is_null() => return Err(SearchError::null_pointer()),
+            "path" | "format" | "ignore_missing" if name == TIMESTAMP && value.is_null() => {
+                return Err(SearchError::null_pointer());
+            }
+            _ => {}
+        }
+    }
+    shared.insert("type".to_owned(), "date".into());
+    FieldType::parse(name, &shared).map(drop)
+}
+
 /// Parses a time to live, a number or a duration, to milliseconds.
 ///
 /// # Errors
@@ -97,7 +114,10 @@ pub(crate) fn ttl_millis(value: &Value) -> Result<i64> {
     match value {
         Value::String(text) if text.starts_with('-') => text.parse().map_err(|_| SearchError::number(text)),
         Value::String(text) => Ok(i64::try_from(time(text)?.as_millis()).unwrap_or(i64::MAX)),
-        other => other.as_i64().ok_or_else(|| SearchError::number(&other.to_string())),
+        other => match other.as_i64() {
+            Some(millis) => Ok(millis),
+            None => time(&java_text(other)).map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)),
+        },
     }
 }
 
@@ -119,8 +139,10 @@ fn illegal_ttl(ttl: i64) -> String {
 impl TimestampSettings {
     /// Merges a definition.
     pub(super) fn merge(&mut self, definition: &Value) -> Result<()> {
+        let definition = definition.as_object().ok_or_else(|| not_a_map(definition))?;
+        check_settings(TIMESTAMP, definition)?;
         let mut has_default = false;
-        for (key, value) in definition.as_object().into_iter().flatten() {
+        for (key, value) in definition {
             match key.as_str() {
                 "enabled" => self.enabled = Some(is_on(value)),
                 "store" => self.store = is_stored(value),
@@ -137,7 +159,7 @@ impl TimestampSettings {
                 "fielddata" if value.get("format").is_some_and(|format| *format == "doc_values") => {
                     self.doc_values = Some(true);
                 }
-                "ignore_missing" => self.ignore_missing = (!value.is_null()).then(|| is_on(value)),
+                "ignore_missing" => self.ignore_missing = Some(is_on(value)),
                 _ => {}
             }
         }
@@ -205,18 +227,9 @@ impl TimestampSettings {
         parsed.ok_or_else(|| malformed(text))
     }
 
-    /// Returns whether documents have the time.
-    pub(crate) fn reads_document(&self) -> bool {
-        self.path.is_some()
-    }
-
-    /// Returns the time that a document has.
-    ///
-    /// # Errors
-    /// An invalid date.
-    pub(crate) fn in_document(&self, document: &Map<String, Value>) -> Result<Option<i64>> {
-        let found = self.path.as_ref().and_then(|path| value_at(document, path));
-        found.map(|found| self.parse(&text_of(found))).transpose()
+    /// Path of the time in documents.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.path.as_deref()
     }
 
     /// Returns the time of a document without one.
@@ -268,21 +281,11 @@ impl TimestampSettings {
     }
 }
 
-/// Returns the string or number at a dotted path.
-pub(super) fn value_at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    let (first, rest) = path
-        .split_once('.')
-        .map_or((path, None), |(first, rest)| (first, Some(rest)));
-    match (document.get(first)?, rest) {
-        (Value::Object(inner), Some(rest)) => value_at(inner, rest),
-        (value, None) if value.is_string() || value.is_number() => Some(value),
-        _ => None,
-    }
-}
-
 impl TtlSettings {
     /// Merges a definition.
     pub(super) fn merge(&mut self, definition: &Value) -> Result<()> {
+        let definition = definition.as_object().ok_or_else(|| not_a_map(definition))?;
+        check_settings(TTL, definition)?;
         if let Some(enabled) = definition.get("enabled") {
             self.enabled = Some(is_on(enabled));
         }

@@ -8,12 +8,11 @@ use serde_json::{Map, Value};
 
 use super::Kind;
 use super::conflicts::Conflicts;
-use super::contexts::Contexts;
 use super::field::{FieldType, Indexing, type_of};
 use super::flags::is_on;
 use super::point_fields;
 use crate::error::{Result, SearchError};
-use crate::json::{java_class, java_text};
+use crate::json::java_text;
 use crate::ties::in_state_order;
 
 /// Conversion of a field to JSON: normalized for the API, or as it was defined.
@@ -61,7 +60,7 @@ pub(crate) enum Node {
 }
 
 /// Returns whether a value is `[]`, which PHP clients send for an empty object.
-fn is_empty_list(value: &Value) -> bool {
+pub(super) fn is_empty_list(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }
 
@@ -85,68 +84,8 @@ impl FieldNode {
         }
     }
 
-    /// Parses the field at a path.
-    pub(super) fn parse_at(name: &str, path: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
-        let node = FieldNode::parse(name, definition)?;
-        node.check_doc_values(path)?;
-        Ok(node)
-    }
-
-    fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
-        let mut fields = IndexMap::default();
-        let mut own = definition.clone();
-        let empty = Map::new();
-        let kind = definition.get("type").and_then(Value::as_str).and_then(Kind::named);
-        let others = match definition.get("fields") {
-            _ if kind.is_some_and(|kind| !kind.has_multi_fields()) => &empty,
-            None => &empty,
-            Some(Value::Object(others)) => others,
-            // Some types ignore the setting.
-            Some(Value::Null) => &empty,
-            Some(other) if is_empty_list(other) => &empty,
-            Some(other) => {
-                return Err(SearchError::mapping(format!(
-                    "Expected map for property [fields] on field [{}] or [fields] but got a class {}",
-                    java_text(other),
-                    java_class(other)
-                )));
-            }
-        };
-        for (other, definition) in others {
-            let Value::Object(definition) = definition else {
-                return Err(SearchError::mapping(format!(
-                    "Illegal field [{other}], only fields can be specified inside fields"
-                )));
-            };
-            if !definition.contains_key("type") {
-                return Err(SearchError::mapping(format!(
-                    "No type specified for property [{other}]"
-                )));
-            }
-            if definition.get("type").and_then(Value::as_str) != Some("multi_field")
-                && other == name
-                && own.get("type").and_then(Value::as_str) == Some("multi_field")
-            {
-                // In the old form, one of the fields is the field itself.
-                let path = own.remove("path").map(|path| ("path".to_owned(), path));
-                own = definition.clone();
-                own.extend(path);
-            } else {
-                fields.insert(other.clone(), FieldNode::parse(other, definition)?);
-            }
-        }
-        let field_type = FieldType::parse(name, &own)?;
-        if field_type.kind == Kind::Completion {
-            Contexts::parse(field_type.setting("context"))?;
-        }
-        for (other, subfield) in point_fields::subfields(&field_type)? {
-            fields.insert(other.to_owned(), FieldNode::of(subfield));
-        }
-        Ok(FieldNode { field_type, fields })
-    }
-
     /// Fails for an analyzed string with doc values.
-    fn check_doc_values(&self, path: &str) -> Result<()> {
+    pub(super) fn check_doc_values(&self, path: &str) -> Result<()> {
         if self.field_type.kind == Kind::String
             && self.field_type.indexing == Indexing::Analyzed
             && self.field_type.setting("doc_values").is_some_and(is_on)
@@ -201,12 +140,14 @@ impl FieldNode {
 }
 
 impl ObjectNode {
-    /// Merges a definition. Adds its members to `members`, each with the settings that cannot be changed.
+    /// Merges a definition. `in_all` is the setting `include_in_all` of a definition around it. Adds its members to
+    /// `members`, each with the settings that cannot be changed.
     pub(super) fn merge(
         &mut self,
         definition: &Map<String, Value>,
         path: &str,
         depth: usize,
+        in_all: Option<bool>,
         members: &mut Conflicts,
     ) -> Result<()> {
         if depth > 20 {
@@ -246,6 +187,7 @@ impl ObjectNode {
             other if is_empty_list(other) => return Ok(()),
             _ => return Err(SearchError::parse("properties must be a map type")),
         };
+        let in_all = definition.get("include_in_all").map_or(in_all, |own| Some(is_on(own)));
         for (name, definition) in properties {
             let definition = match definition {
                 Value::Object(definition) => definition,
@@ -287,10 +229,12 @@ impl ObjectNode {
                         };
                         conflicts.push(format!("object mapping [{full}] can't be changed from {from} to {to}"));
                     }
-                    known.merge(definition, &full, depth + 1, &mut inner)?;
+                    known.merge(definition, &full, depth + 1, in_all, &mut inner)?;
                 }
                 (Some(Node::Field(known)), false) => {
-                    known.merge(FieldNode::parse_at(name, &full, definition)?, &full, &mut conflicts)?;
+                    let mut fresh = FieldNode::parse_at(name, &full, definition)?;
+                    fresh.default_include_in_all(in_all);
+                    known.merge(fresh, &full, &mut conflicts)?;
                 }
                 (Some(Node::Field(known)), true) => conflicts.push(format!(
                     "mapper [{full}] of different type, current_type [{}], merged_type [ObjectMapper]",
@@ -301,12 +245,14 @@ impl ObjectNode {
                 )),
                 (None, true) => {
                     let mut node = ObjectNode::default();
-                    node.merge(definition, &full, depth + 1, &mut inner)?;
-                    self.properties.insert(name.clone(), Node::Object(Box::new(node)));
+                    node.merge(definition, &full, depth + 1, None, &mut inner)?;
+                    node.default_include_in_all(in_all);
+                    self.put(name, Node::Object(Box::new(node)));
                 }
                 (None, false) => {
-                    let fresh = FieldNode::parse_at(name, &full, definition)?;
-                    self.properties.insert(name.clone(), Node::Field(Box::new(fresh)));
+                    let mut fresh = FieldNode::parse_at(name, &full, definition)?;
+                    fresh.default_include_in_all(in_all);
+                    self.put(name, Node::Field(Box::new(fresh)));
                 }
             }
             conflicts.extend(inner.in_order());
@@ -318,8 +264,14 @@ impl ObjectNode {
     /// Parses an object definition.
     pub(super) fn parse(definition: &Map<String, Value>, path: &str) -> Result<ObjectNode> {
         let mut node = ObjectNode::default();
-        node.merge(definition, path, 0, &mut Conflicts::default())?;
+        node.merge(definition, path, 0, None, &mut Conflicts::default())?;
         Ok(node)
+    }
+
+    /// Adds a member, unless it is known. Returns it.
+    fn put(&mut self, name: &str, mut node: Node) -> &mut Node {
+        node.default_include_in_all(self.include_in_all);
+        self.properties.entry(name.to_owned()).or_insert(node)
     }
 
     /// Adds a field or object at a path, with the objects above it.
@@ -327,14 +279,10 @@ impl ObjectNode {
         match path {
             [] => Ok(()),
             [name] => {
-                self.properties.entry(name.clone()).or_insert(node);
+                self.put(name, node);
                 Ok(())
             }
-            [name, rest @ ..] => match self
-                .properties
-                .entry(name.clone())
-                .or_insert_with(|| Node::Object(Box::default()))
-            {
+            [name, rest @ ..] => match self.put(name, Node::Object(Box::default())) {
                 Node::Object(object) => object.insert(rest, node),
                 Node::Field(_) => Err(SearchError::mapping(format!(
                     "object mapping for [{name}] tried to parse as object, but found a concrete value"

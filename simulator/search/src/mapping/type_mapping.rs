@@ -17,6 +17,9 @@ use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::json::{java_text, not_a_map, number_of};
 
+/// Settings with the name of an analyzer: for both uses, at index time, in searches.
+pub(super) const TYPE_ANALYZERS: [&str; 3] = ["analyzer", "index_analyzer", "search_analyzer"];
+
 /// The mapping of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeMapping {
@@ -69,7 +72,7 @@ impl TypeMapping {
             return Err(not_a_map(definition));
         };
         let mut conflicts = Conflicts::of_root();
-        self.root.merge(definition, "", 0, &mut conflicts)?;
+        self.root.merge(definition, "", 0, None, &mut conflicts)?;
         if is_known {
             self.add_conflicts(definition, &mut conflicts);
         }
@@ -160,14 +163,37 @@ impl TypeMapping {
             let reason = format!("Root type mapping not empty after parsing! Remaining fields:   {unknown}");
             return Err(SearchError::mapping(reason));
         }
-        if self.meta.contains_key("_parent") {
-            self.meta.insert("_routing".to_owned(), json!({"required": true}));
+        if !is_known {
+            self.normalize_analyzers();
         }
+        if self.meta.contains_key("_parent") {
+            let routing = self.meta.entry("_routing").or_insert_with(|| json!({}));
+            if let Some(settings) = routing.as_object_mut() {
+                settings.insert("required".to_owned(), true.into());
+            }
+        }
+        // The member with the boost is a field of its own.
+        let boost = self.boost_name().to_owned();
+        self.root.remove(&[boost]);
         self.times.merge(definition, is_known)?;
         let described = self.times.describe().into_iter();
         self.meta
             .extend(described.filter_map(|(name, settings)| Some((name.to_owned(), settings?))));
         Ok(conflicts)
+    }
+
+    /// Names an analyzer for both uses once. `default` is not returned.
+    fn normalize_analyzers(&mut self) {
+        let [both, index, search] = TYPE_ANALYZERS.map(|key| self.meta.remove(key).map(|name| java_text(&name)));
+        let names = match both.map_or((index, search), |both| (Some(both.clone()), Some(both))) {
+            (index, search) if index == search => [index, None, None],
+            (index, search) => [None, index, search],
+        };
+        for (key, name) in TYPE_ANALYZERS.into_iter().zip(names) {
+            if let Some(name) = name.filter(|name| name != "default") {
+                self.meta.insert(key.to_owned(), name.into());
+            }
+        }
     }
 
     /// Adds the conflicts of metadata fields.
@@ -231,7 +257,7 @@ impl TypeMapping {
 
     /// Returns the name of the member with the boost of a document.
     pub(crate) fn boost_name(&self) -> &str {
-        let own = self.meta.get("_boost").and_then(|own| own.get("name")?.as_str());
+        let own = self.metadata("_boost").and_then(|own| own.get("name")?.as_str());
         own.unwrap_or("_boost")
     }
 

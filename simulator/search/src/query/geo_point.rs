@@ -19,6 +19,10 @@ pub(super) const POLAR_RADIUS: f64 = 6_356_752.314_245;
 /// The characters of geohashes.
 const GEOHASH: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
 
+pub(crate) fn is_geohash_char(c: char) -> bool {
+    u8::try_from(c).is_ok_and(|byte| GEOHASH.contains(&byte))
+}
+
 /// A point, in degrees north and east.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct GeoPoint {

@@ -68,7 +68,7 @@ pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, Origin, S
 pub(crate) use geo::{
     DistanceType, GeoShape, enclosing_geohash_length, geohash_length, metres, neighbors, unit_in_metres,
 };
-pub(crate) use geo_point::{GeoPoint, MAX_GEOHASH_LENGTH};
+pub(crate) use geo_point::{GeoPoint, MAX_GEOHASH_LENGTH, is_geohash_char};
 pub(crate) use inner_hits::{InnerHits, InnerRelation};
 pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::{boost_label, label, phrase_label};

@@ -14,13 +14,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::line::{Line, Meta, Text};
-use super::{Prepared, WriteParameters, delete_document, extracted, prepare, update, update_problems};
+use super::{Prepared, WriteParameters, delete_document, prepare, update, update_problems};
 use crate::cluster::{Block, Index};
 use crate::error::{Result, SearchError, problems};
 use crate::exception::Exception;
 use crate::index::{Condition, VersionType, Written};
 use crate::json;
-use crate::mapping::{check_ttl, ttl_millis};
+use crate::mapping::{DocumentMeta, check_ttl, ttl_millis};
 use crate::routing::Placement;
 use crate::shared::Shared;
 
@@ -124,7 +124,7 @@ impl<'a> Action<'a> {
         if name == "update" {
             json::derivable(source).map_err(|_| SearchError::null_pointer())?;
             update = json::value(source)?;
-            found.extend(update_problems(&update, version, version_type, retries));
+            found.extend(update_problems(&update, version, version_type, retries)?);
         } else {
             found.extend(version_type.illegal_write(version));
         }
@@ -154,6 +154,20 @@ impl<'a> Action<'a> {
     /// Returns the id of an update or a deletion.
     fn required_id(&self) -> Result<&str> {
         self.id().ok_or_else(|| SearchError::validation("id is missing"))
+    }
+
+    /// Returns the id that the document contains, if the action has none.
+    fn id_in_document(&self, index: &Index) -> Option<String> {
+        let mapping = index.mapping();
+        let own = mapping
+            .type_mapping_or_default(&self.type_name)
+            .filter(|_| self.id().is_none())?;
+        // An invalid timestamp does not matter.
+        let given = DocumentMeta {
+            timestamp: Some(0),
+            ..DocumentMeta::default()
+        };
+        own.completed(given, self.source).ok()?.id.map(Cow::into_owned)
     }
 
     fn parameters(&self) -> WriteParameters<'_> {
@@ -343,8 +357,7 @@ fn prepared<'a>(shared: &Shared, action: &'a Action<'_>, indices: &'a Indices<'_
             match prepare(shared, own, &action.type_name, action.id(), parameters, action.source) {
                 Ok(prepared) => Step::Write(prepared),
                 Err(error) if matches!(error.kind, Exception::RoutingMissing | Exception::ElasticsearchParse) => {
-                    let found = extracted(index, &action.type_name, action.id(), None, action.source);
-                    Step::Refused(error, found.ok().and_then(|found| found.id))
+                    Step::Refused(error, action.id_in_document(index))
                 }
                 Err(error) => return Err(error),
             }

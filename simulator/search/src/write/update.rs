@@ -9,7 +9,7 @@ use crate::error::{Result, SearchError, problems};
 use crate::exception::Exception;
 use crate::find::{check_loadable, visible_source};
 use crate::index::{Condition, VersionType, Written};
-use crate::mapping::{check_ttl, truth};
+use crate::mapping::{check_ttl, strict_flag, truth};
 use crate::routing::Placement;
 use crate::script::Script;
 use crate::shared::Shared;
@@ -31,12 +31,18 @@ fn has_script(body: &Value) -> bool {
 }
 
 /// Returns the problems of an update with its body and its version.
+///
+/// # Errors
+/// A flag that is no boolean, number or text.
 pub(crate) fn update_problems(
     body: &Value,
     version: Option<i64>,
     version_type: VersionType,
     retries: u64,
-) -> Vec<String> {
+) -> Result<Vec<String>> {
+    for name in ["detect_noop", "doc_as_upsert", "scripted_upsert"] {
+        body.get(name).map(strict_flag).transpose()?;
+    }
     let has_script = has_script(body);
     let has_doc = body.get("doc").is_some();
     let unsupported = format!(
@@ -60,7 +66,7 @@ pub(crate) fn update_problems(
             "doc must be specified if doc_as_upsert is enabled",
         ),
     ]);
-    found.map(str::to_owned).collect()
+    Ok(found.map(str::to_owned).collect())
 }
 
 /// Merges `doc` of `body` into a document, or creates it from `upsert` if it does not exist. Retries up to `retries`

@@ -102,11 +102,7 @@ fn lenient(line: &[u8]) -> Result<Line<'static>> {
         return Err(SearchError::null_pointer());
     };
     let mut plain = Map::new();
-    for (key, value) in meta.as_object().into_iter().flatten() {
-        if !take_plain(key, value, &mut plain) {
-            break;
-        }
-    }
+    take_plain("", meta, &mut plain);
     let value = |names: &[&str]| names.iter().filter_map(|name| plain.get(*name)).next_back();
     let text = |names: &[&str]| value(names).map(|value| Text(Cow::Owned(java_text(value))));
     Ok(Line {
