@@ -108,15 +108,14 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer>
     request.check_timeouts()?;
     json::derivable(request.body_or_source())?;
     let body = request.json()?.unwrap_or_default();
-    // A section that is null is no reason to refuse the request.
-    let given = |section: &str| body.get(section).filter(|settings| !settings.is_null());
-    if let Some(other) = ["transient", "persistent"]
+    let given = ["transient", "persistent"]
         .into_iter()
-        .filter_map(given)
-        .find(|settings| !settings.is_object())
-    {
+        .filter_map(|section| body.get(section));
+    let mut invalid = given.filter(|settings| !settings.is_null() && !settings.is_object());
+    if let Some(other) = invalid.next() {
         return Err(json::not_a_map(other));
     }
+    // A section that is null is no reason to refuse the request.
     let sections = ["persistent", "transient"].map(|section| match body.get(section) {
         None => None,
         Some(settings) => {

@@ -252,11 +252,7 @@ impl Context {
             return Ok(texts.iter().cloned().collect());
         };
         let mut cells = BTreeSet::new();
-        for (hash, length) in texts
-            .iter()
-            .flat_map(|hash| precision.iter().map(move |length| (hash, *length)))
-        {
-            let cell = geohash_prefix(hash, length);
+        for cell in cells_of(texts, precision) {
             if *around {
                 if let Some(other) = cell.chars().rfind(|c| !is_geohash_char(*c)) {
                     let reason = format!("the character '{other}' is not a valid geohash character");
@@ -283,16 +279,21 @@ impl Context {
         // The precision is beside the latitude and the longitude, or beside the value.
         place.as_object_mut().and_then(|place| place.remove("precision"));
         let texts = self.texts(&place)?;
-        let cells = texts
-            .iter()
-            .flat_map(|hash| precision.iter().map(move |length| geohash_prefix(hash, *length)));
-        Ok(cells.collect())
+        Ok(cells_of(&texts, precision))
     }
 }
 
-/// Returns the prefix of a geohash with `length` characters, at least 1.
-fn geohash_prefix(hash: &str, length: usize) -> String {
-    hash.chars().take(length.max(1)).collect()
+/// Returns the prefixes of geohashes with these lengths, which are at least 1.
+fn cells_of(hashes: &[String], lengths: &BTreeSet<usize>) -> BTreeSet<String> {
+    let lengths: BTreeSet<usize> = lengths
+        .iter()
+        .map(|length| (*length).clamp(1, MAX_GEOHASH_LENGTH))
+        .collect();
+    let prefix = |hash: &String, length: &usize| hash.chars().take(*length).collect();
+    hashes
+        .iter()
+        .flat_map(|hash| lengths.iter().map(move |length| prefix(hash, length)))
+        .collect()
 }
 
 /// Parses the default of a context of places. Returns geohashes, unless it has other texts.
@@ -390,6 +391,14 @@ mod tests {
         let at = |path: &str| vec![json!(format!("of {path}"))];
         assert_eq!(prefixes(&contexts, None, &at).unwrap(), ["of kind\u{1d}"]);
         assert_eq!(prefixes(&contexts, None, &none).unwrap(), ["x\u{1d}", "y\u{1d}"]);
+    }
+
+    #[test]
+    fn precisions_have_the_lengths_of_geohashes() {
+        let setting = json!({"a": {"type": "geo", "precision": [0, 13, 1_000_000], "neighbors": false}});
+        let contexts = Contexts::parse(Some(&setting)).unwrap();
+        let found = prefixes(&contexts, Some(&json!({"a": "u33d8b1234567"})), &none).unwrap();
+        assert_eq!(found, ["u\u{1d}", "u33d8b123456\u{1d}"]);
     }
 
     #[rstest]

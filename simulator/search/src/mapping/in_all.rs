@@ -13,8 +13,11 @@ impl FieldNode {
             field.kind,
             Kind::Boolean | Kind::Binary | Kind::Completion | Kind::GeoPoint
         );
-        if !has_none && field.setting("include_in_all").is_none() {
-            included.into_iter().for_each(|included| field.set_in_all(included));
+        if let Some(included) = included
+            && !has_none
+            && field.setting("include_in_all").is_none()
+        {
+            field.set_in_all(included);
         }
     }
 }

@@ -14,6 +14,9 @@ use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::json;
 
+/// Maximum number of objects around a value that is read: objects of documents are not nested deeper.
+const MAX_LEVEL: usize = 20;
+
 /// Id, routing value and timestamp of a document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DocumentMeta<'a> {
@@ -148,7 +151,7 @@ impl<'m> Reader<'m> {
             };
             match wanted.names.get(wanted.level..) {
                 Some([only]) if *only == name => wanted.found = Some(Found::new(raw)),
-                Some([first, ..]) if *first == name => *entered = true,
+                Some([first, ..]) if *first == name => *entered = wanted.level < MAX_LEVEL,
                 _ => {}
             }
         }
@@ -225,6 +228,16 @@ mod tests {
     #[case(r#"{"o": {"id": 1}, "r""#)]
     fn an_id_that_is_no_value_is_an_error(#[case] document: &str) {
         assert!(completed(None, document).is_err());
+    }
+
+    #[test]
+    fn objects_that_are_nested_too_deeply_are_not_read() {
+        let path = vec!["a"; 100_000].join(".");
+        let mut mapping = TypeMapping::default();
+        mapping.merge(&json!({"_routing": {"path": path}}), false).unwrap();
+        let document = format!("{}1{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000));
+        let meta = mapping.completed(DocumentMeta::default(), document.as_bytes()).unwrap();
+        assert_eq!(meta.routing, None);
     }
 
     #[test]
