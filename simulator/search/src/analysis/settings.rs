@@ -84,7 +84,11 @@ pub(super) fn character(own: Option<&Value>, key: &str, default: char) -> Result
 /// Converts a string, a comma-separated string or an array of strings to a list.
 pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
-        Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
+        Some(Value::String(text)) => {
+            // Nothing after the last comma is no part.
+            let parts = text.split_terminator(',');
+            parts.map(|part| part.trim().to_owned()).collect()
+        }
         Some(Value::Array(items)) => {
             let items = items.iter().filter(|item| is_scalar(item)).map(java_text);
             items.map(|item| item.trim().to_owned()).collect()

@@ -87,8 +87,7 @@ pub(super) fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) ->
 
 /// Compiles `token_chars`, the characters that n-grams may contain. Default: all.
 fn token_chars(own: Option<&Value>) -> Result<Option<Arc<Regex>>> {
-    let mut classes = strings(own.and_then(|own| own.get("token_chars")));
-    classes.retain(|class| !class.is_empty());
+    let classes = strings(own.and_then(|own| own.get("token_chars")));
     let pattern = token_chars_pattern(&classes).map_err(SearchError::illegal)?;
     let pattern = pattern.map(|pattern| Regex::new(&pattern).map_err(SearchError::engine));
     Ok(pattern.transpose()?.map(Arc::new))

@@ -75,6 +75,12 @@ fn item_filter(item: &Value) -> Result<Option<SourceFilter>> {
     }
 }
 
+/// Returns a member of an item as text. The last of several values counts.
+fn text(item: &Value, name: &str) -> Option<String> {
+    let values = item.get(name).map(spread).unwrap_or_default();
+    values.into_iter().rfind(|value| is_scalar(value)).map(java_text)
+}
+
 /// Returns the `fields` of a document: a name, or a list of names.
 fn item_fields(value: &Value) -> Option<Vec<String>> {
     match value {
@@ -98,7 +104,7 @@ pub(crate) fn mget(
         .iter()
         .enumerate()
         .flat_map(|(at, item)| {
-            let lacks = |key: &str| item.get(key).is_none_or(Value::is_null);
+            let lacks = |key: &str| text(item, key).is_none();
             let missing = problems([(index.is_none() && lacks("_index"), "index"), (lacks("_id"), "id")]);
             missing.map(move |what| format!("{what} is missing for doc {at}"))
         })
@@ -115,11 +121,7 @@ pub(crate) fn mget(
     let refreshes = request.flag("refresh");
     let docs = items.iter().zip(&versions).zip(&filters).map(|((item, version), own)| {
         let given = |key: &str| item.get(key).filter(|value| !value.is_null());
-        // The last of several values counts.
-        let text = |key: &str| {
-            let values = item.get(key).map(spread).unwrap_or_default();
-            values.into_iter().rfind(|value| is_scalar(value)).map(java_text)
-        };
+        let text = |key: &str| text(item, key);
         let index = text("_index").or_else(|| index.map(str::to_owned)).unwrap_or_default();
         let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
         let wanted_type = type_name.as_deref().unwrap_or("_all");

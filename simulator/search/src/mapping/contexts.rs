@@ -50,8 +50,12 @@ impl Contexts {
     /// Parses the setting `context` of a field.
     ///
     /// # Errors
-    /// A missing or unknown type, or an invalid precision.
+    /// A setting that is no object, a missing or unknown type, or an invalid precision.
     pub(crate) fn parse(setting: Option<&Value>) -> Result<Contexts> {
+        let setting = setting.filter(|setting| !setting.is_null());
+        if setting.is_some_and(|setting| !setting.is_object()) {
+            return Err(SearchError::parse("no valid context configuration"));
+        }
         let definitions = setting.and_then(Value::as_object).into_iter().flatten();
         let contexts = definitions.map(|(name, own)| Ok((name.clone(), Context::parse(own)?)));
         contexts.collect::<Result<_>>().map(Contexts)

@@ -186,8 +186,8 @@ impl FieldType {
             }
             Kind::Binary => keep(&["compress", "compress_threshold"]),
             Kind::Completion => {
-                let context = self.setting("context");
-                let contexts = context.and_then(|_| Contexts::parse(context).ok());
+                let contexts = Contexts::parse(self.setting("context")).ok();
+                let contexts = contexts.filter(|contexts| !contexts.is_empty());
                 definition.extend(contexts.map(|contexts| ("context".to_owned(), contexts.describe())));
             }
             Kind::GeoPoint => keep(&["precision_step"]),

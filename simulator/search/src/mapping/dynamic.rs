@@ -172,6 +172,11 @@ impl DynamicTemplate {
             let reason = "template must have match, path_match or match_mapping_type set";
             return Err(SearchError::mapping(reason));
         }
+        let with_value = RULES.into_iter().map(|(key, _)| key).chain(["match_pattern"]);
+        let mut values = with_value.filter_map(|key| definition.get(key));
+        if values.any(Value::is_null) {
+            return Err(SearchError::null_pointer());
+        }
         let mapping = definition.get("mapping").filter(|mapping| mapping.is_object());
         let mapping = mapping.ok_or_else(|| SearchError::mapping("template must have mapping set"))?;
         let is_regex = match definition.get("match_pattern").map(java_text).as_deref() {

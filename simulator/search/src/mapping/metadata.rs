@@ -55,7 +55,7 @@ const SETTINGS: [(&str, &[(&str, Default)]); 8] = [
             ("index", Default::Text("not_analyzed")),
             ("store", Default::Flag(true)),
             ("required", Default::Flag(false)),
-            ("path", Default::None),
+            ("path", Default::Word),
         ],
     ),
     (
@@ -128,7 +128,9 @@ pub(super) fn check(name: &str, given: &Value) -> Result<()> {
                 let reason = format!("{} cannot be cast to java.util.List", java_class(value));
                 return Err(SearchError::new(500, Exception::ClassCast, reason));
             }
-            ("_boost", "null_value") if value.is_null() => return Err(SearchError::null_pointer()),
+            ("_boost", "null_value") | ("_id" | "_routing", "path") if value.is_null() => {
+                return Err(SearchError::null_pointer());
+            }
             ("_boost", "null_value") if number_of(value).is_none() => {
                 let error = SearchError::float(&java_text(value));
                 return Err(SearchError { status: 500, ..error });
@@ -193,7 +195,7 @@ pub(super) fn described(name: &str, given: &Value) -> Option<Value> {
                 Value::from(Some(flag).filter(|own| own != default)?)
             }
             Default::Given => is_on(value).into(),
-            Default::Text(default) => Some(value).filter(|own| own != default)?.clone(),
+            Default::Text(default) => Some(java_text(value)).filter(|own| own != default)?.into(),
             Default::Indexed => Some(value).filter(|own| *own == "no")?.clone(),
             Default::Word => json!(java_text(value)),
             Default::None => Some(value).filter(|own| !own.is_null())?.clone(),
