@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::flags::is_on;
 use crate::error::{Result, SearchError};
-use crate::json::{java_text, not_a_map};
+use crate::json::{Token, Tokens, java_text, not_a_map, number};
 use crate::query::{
     GeoPoint, MAX_GEOHASH_LENGTH, enclosing_geohash_length, geohash_length, is_geohash_char, metres, neighbors,
 };
@@ -120,7 +120,7 @@ impl Contexts {
     /// Returns the prefixes of the terms that a search matches. `given` is the member `context` of the search.
     ///
     /// # Errors
-    /// An undefined or a missing context.
+    /// An undefined or a missing context, or an invalid place.
     pub(crate) fn of_search(&self, given: Option<&Value>) -> Result<Vec<String>> {
         let given = match given {
             None if self.is_empty() => return Ok(vec![String::new()]),
@@ -134,18 +134,22 @@ impl Contexts {
                     "suggester [completion] doesn't expect any context",
                 ));
             }
-            Some(given) => given.as_object(),
+            Some(given) => given,
         };
-        let given = given.ok_or_else(|| SearchError::parse("a context query must be an object"))?;
-        if let Some(unknown) = given.keys().find(|name| !self.0.contains_key(*name)) {
-            return Err(SearchError::parse(format!("no mapping defined for [{unknown}]")));
+        let mut wanted = BTreeMap::new();
+        let mut tokens = Tokens::new(given);
+        while tokens.within_object().is_some() {
+            let name = tokens.text();
+            let known = self.0.get_key_value(&name);
+            let known = known.ok_or_else(|| SearchError::parse(format!("no mapping defined for [{name}]")))?;
+            tokens.advance();
+            wanted.insert(known.0, known.1.query_texts(&mut tokens)?);
         }
-        combined(self.0.iter().map(|(name, context)| {
-            let value = given
-                .get(name)
-                .ok_or_else(|| SearchError::illegal(format!("context [{name}] is missing")))?;
-            context.query_texts(value)
-        }))
+        combined(
+            self.0
+                .keys()
+                .map(|name| wanted.remove(name).ok_or_else(SearchError::null_pointer)),
+        )
     }
 }
 
@@ -269,21 +273,61 @@ impl Context {
         Ok(cells)
     }
 
-    /// Returns the texts that match a value of a search.
-    fn query_texts(&self, value: &Value) -> Result<BTreeSet<String>> {
+    /// Reads the value of a search from the current token on. Returns the texts that match it.
+    ///
+    /// # Errors
+    /// A place that is none.
+    fn query_texts(&self, tokens: &mut Tokens<'_>) -> Result<BTreeSet<String>> {
         let Kind::Geo { precision, .. } = &self.kind else {
-            if value.is_null() {
-                return Ok(self.defaults.iter().cloned().collect());
-            }
-            return self.texts(value).map(BTreeSet::from_iter);
+            return Ok(match tokens.current() {
+                Token::Null => self.defaults.iter().cloned().collect(),
+                Token::Array => tokens.texts().into_iter().collect(),
+                _ => [tokens.text()].into(),
+            });
         };
-        let own = precisions(value.get("precision"))?;
+        let (point, own) = match tokens.current() {
+            Token::Object => place_of(tokens)?,
+            _ => (point_at(tokens)?, BTreeSet::new()),
+        };
         let precision = if own.is_empty() { precision } else { &own };
-        let mut place = value.get("value").unwrap_or(value).clone();
-        // The precision is beside the latitude and the longitude, or beside the value.
-        place.as_object_mut().and_then(|place| place.remove("precision"));
-        let texts = self.texts(&place)?;
-        Ok(cells_of(&texts, precision))
+        Ok(cells_of(&[point.geohash(MAX_GEOHASH_LENGTH)], precision))
+    }
+}
+
+/// Reads the point that starts at the current token.
+fn point_at(tokens: &mut Tokens<'_>) -> Result<GeoPoint> {
+    GeoPoint::read(tokens.whole().unwrap_or(&Value::Null))
+}
+
+/// Reads the place of a search with its precision: a latitude and a longitude, or a point as `value`.
+fn place_of(tokens: &mut Tokens<'_>) -> Result<(GeoPoint, BTreeSet<usize>)> {
+    let (mut lat, mut lon, mut point, mut precision) = (None, None, None, BTreeSet::new());
+    let exclusive = || SearchError::parse("only lat/lon or [value] is allowed");
+    while tokens.within_object().is_some() {
+        let name = tokens.text();
+        tokens.advance();
+        match name.as_str() {
+            "lat" | "lon" if point.is_some() => return Err(exclusive()),
+            "lat" => lat = Some(degrees(tokens, "latitude")?),
+            "lon" => lon = Some(degrees(tokens, "longitude")?),
+            "precision" => precision = precisions(tokens.whole())?,
+            "value" if lat.is_some() || lon.is_some() => return Err(exclusive()),
+            "value" => point = Some(point_at(tokens)?),
+            _ => return Err(SearchError::parse(format!("unexpected fieldname [{name}]"))),
+        }
+    }
+    let given = lat.zip(lon).map(|(lat, lon)| GeoPoint { lat, lon });
+    let point = point
+        .or(given)
+        .ok_or_else(|| SearchError::parse("location is missing"))?;
+    Ok((point, precision))
+}
+
+/// Reads the current token as a latitude or a longitude.
+fn degrees(tokens: &Tokens<'_>, name: &str) -> Result<f64> {
+    match tokens.current() {
+        Token::Value(value) if !value.is_boolean() => number(value),
+        _ => Err(SearchError::parse(format!("{name} must be a number"))),
     }
 }
 
@@ -395,6 +439,21 @@ mod tests {
         let at = |path: &str| vec![json!(format!("of {path}"))];
         assert_eq!(prefixes(&contexts, None, &at).unwrap(), ["of kind\u{1d}"]);
         assert_eq!(prefixes(&contexts, None, &none).unwrap(), ["x\u{1d}", "y\u{1d}"]);
+    }
+
+    #[rstest]
+    #[case(json!({"c": {"a": 1}, "g": "u33"}), "no mapping defined for [a]")]
+    #[case(json!({"c": [["x"]], "g": "u33"}), "no mapping defined for []]")]
+    #[case(json!({"c": "x", "g": null}), "geo_point expected")]
+    #[case(json!({"c": "x", "g": ["u33"]}), "Numeric value expected")]
+    #[case(json!({"c": "x", "g": {"lat": 1}}), "location is missing")]
+    #[case(json!({"c": "x", "g": {"lat": true}}), "latitude must be a number")]
+    #[case(json!({"c": "x", "g": {"value": "u33", "lon": 1}}), "only lat/lon or [value] is allowed")]
+    #[case(json!({"c": "x", "g": {"geohash": "u33"}}), "unexpected fieldname [geohash]")]
+    fn invalid_contexts_of_searches_are_errors(#[case] given: Value, #[case] reason: &str) {
+        let setting = json!({"c": {"type": "category"}, "g": {"type": "geo", "precision": 3}});
+        let contexts = Contexts::parse(Some(&setting)).unwrap();
+        assert_eq!(contexts.of_search(Some(&given)).unwrap_err().reason, reason);
     }
 
     #[test]

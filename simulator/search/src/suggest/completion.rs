@@ -270,7 +270,7 @@ impl<'a> Settings<'a> {
                 "field" => settings.field = java_text(value),
                 "size" => settings.size = positive("Size", value)?,
                 "fuzzy" => settings.fuzziness = Fuzziness::parse(value),
-                "context" => settings.context = Some(value),
+                "context" => settings.context = Some(value).filter(|value| value.is_object()),
                 "analyzer" => settings.analyzer = value.as_str(),
                 _ => {}
             }
