@@ -1,7 +1,9 @@
 //! The log search backend beside a real Elasticsearch 1.5.2, whose URL is in `STUNTDOUBLE_ELASTICSEARCH`. It may
 //! have other indices than `logstash-2015.06.*`, and has what it had when the section ends.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::{
     Bench,
@@ -17,6 +19,23 @@ pub(crate) const SECTION: &str = "Log search beside Elasticsearch";
 const TEMPLATE: &str = r#"{"template":"logstash-*","settings":{"number_of_shards":1,"number_of_replicas":0}}"#;
 /// Number of searches of a round.
 const SEARCHES: usize = 200;
+/// How long a server may merge segments after its last write.
+const LONGEST_MERGES: Duration = Duration::from_secs(120);
+
+/// Waits until a server merges no segments any more, so that the other one has the machine for itself.
+async fn settle(address: &str) -> Outcome {
+    let mut client = Client::connect(address).await?;
+    let begun = Instant::now();
+    loop {
+        let statistics: Value = serde_json::from_slice(&client.ask("GET", "/_stats/merge", "").await?)?;
+        match statistics.pointer("/_all/total/merges/current").and_then(Value::as_u64) {
+            Some(0) => return Ok(()),
+            None => return Err(format!("{address} does not say how many merges run").into()),
+            Some(_) if begun.elapsed() > LONGEST_MERGES => return Err(format!("{address} merges for ever").into()),
+            Some(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
 
 /// Indexes lines in bulk into new indices, until a search finds them. Returns requests per second.
 async fn index(address: &str, bulks: &Requests) -> Outcome<f64> {
@@ -63,7 +82,11 @@ pub(crate) async fn measure(bench: &mut Bench) -> Outcome {
     let per_request = lines as f64 / requests.len() as f64;
     // The first round warms up the virtual machine.
     for round in 0..=bench.rounds().min(3) {
-        let rates = [index(&server.address, &requests).await?, index(&real, &requests).await?];
+        let mut rates = [0.0; 2];
+        for (address, rate) in [&server.address, &real].into_iter().zip(&mut rates) {
+            *rate = index(address, &requests).await?;
+            settle(address).await?;
+        }
         if round > 0 {
             ours.push(rates[0] * per_request);
             theirs.push(rates[1] * per_request);

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::{Index, node::ShardCopy};
-use crate::index::{Counters, Meter, SearchMeters};
+use crate::index::{Counters, Merging, Meter, SearchMeters};
 use crate::pattern;
 
 /// Reported memory limit of the index writer of a shard, in bytes.
@@ -48,6 +48,10 @@ pub(crate) fn field_data(copies: &[ShardCopy<'_>]) -> Map<String, Value> {
         }
     }
     by_field
+}
+
+fn merging(counters: &Counters, count: fn(&Merging) -> u64) -> u64 {
+    counters.merging.lock().as_ref().map_or(0, count)
 }
 
 /// Returns the statistics of shard copies.
@@ -89,9 +93,9 @@ pub(crate) fn sections(copies: &[ShardCopy<'_>], breakdown: Breakdown<'_>) -> Va
         },
         "search": searches(primaries().map(|copy| &copy.shard.counters.search)),
         "merges": {
-            "current": 0,
-            "current_docs": 0,
-            "current_size_in_bytes": 0,
+            "current": sum(|all| merging(all, |_| 1)),
+            "current_docs": sum(|all| merging(all, |running| running.docs)),
+            "current_size_in_bytes": sum(|all| merging(all, |running| running.bytes)),
             "total": sum(|all| all.merge.total()),
             "total_time_in_millis": sum(|all| all.merge.millis()),
             "total_docs": sum(|all| all.merged_docs.load(Ordering::Relaxed)),

@@ -43,6 +43,15 @@ pub(crate) struct SearchMeters {
     pub(crate) fetch: Meter,
 }
 
+/// A merge that runs.
+#[derive(Debug)]
+pub(crate) struct Merging {
+    /// Number of visible documents of its segments.
+    pub(crate) docs: u64,
+    /// Size of its segments, in bytes.
+    pub(crate) bytes: u64,
+}
+
 /// Operation counters of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -61,6 +70,8 @@ pub(crate) struct Counters {
     pub(crate) merge: Meter,
     pub(crate) merged_docs: AtomicU64,
     pub(crate) merged_bytes: AtomicU64,
+    /// The merge that runs.
+    pub(crate) merging: Mutex<Option<Merging>>,
     /// Number of writes and of deletions, by type.
     pub(crate) types: Mutex<BTreeMap<String, [u64; 2]>>,
 }

@@ -40,7 +40,7 @@ pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use completion::{Completion, NO_WEIGHT, completion_keys, completion_of, contexts_of};
 pub(crate) use condition::{Condition, VersionType, Written, version_conflict};
-pub(crate) use counters::{Counters, Meter, SearchMeters};
+pub(crate) use counters::{Counters, Merging, Meter, SearchMeters};
 pub(crate) use document::{ParsedDocument, read};
 pub(crate) use encoded::{Encoded, field_prefix};
 pub(crate) use field_texts::field_texts;

@@ -10,6 +10,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::{Shard, remove_uncommitted};
 use crate::error::Result;
+use crate::index::counters::Merging;
 use crate::index::segment::Segment;
 use crate::index::version_map::LiveDocs;
 use crate::index::versions::Versions;
@@ -64,6 +65,16 @@ impl Shard {
 
     /// Merges visible segments, without the documents that are not visible. What is visible stays the same.
     fn merge(&self, views: &[SegmentView]) -> Result<()> {
+        *self.counters.merging.lock() = Some(Merging {
+            docs: views.iter().map(|view| u64::from(view.live_docs())).sum(),
+            bytes: views.iter().map(|view| view.segment.bytes()).sum(),
+        });
+        let merged = self.replace_by_merged(views);
+        *self.counters.merging.lock() = None;
+        merged
+    }
+
+    fn replace_by_merged(&self, views: &[SegmentView]) -> Result<()> {
         let Some(first) = views.first() else {
             return Ok(());
         };

@@ -56,7 +56,19 @@ fn segments_of_similar_size_are_merged_independently_of_refreshes() {
         shard.refresh().unwrap();
     }
     assert_eq!(shard.view().segments.len(), MERGE_FACTOR);
-    shard.maybe_merge().unwrap();
+    // A merge that runs is counted. It waits for the version map before it ends.
+    std::thread::scope(|scope| {
+        let versions = shard.versions.lock();
+        let merge = scope.spawn(|| shard.maybe_merge().unwrap());
+        let running = || shard.counters.merging.lock().as_ref().map(|running| running.docs);
+        while running().is_none() {
+            assert!(!merge.is_finished());
+            std::thread::yield_now();
+        }
+        assert_eq!(running(), Some(MERGE_FACTOR as u64));
+        drop(versions);
+    });
+    assert!(shard.counters.merging.lock().is_none());
     assert_eq!(shard.view().segments.len(), 1);
 }
 
