@@ -121,6 +121,7 @@ pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_
                     continue;
                 };
                 let fresh = Weight::of(&query, &corpus, scope.budget)?;
+                fresh.check(&searched.mapping)?;
                 &weight.insert((set.index, fresh)).1
             }
         };

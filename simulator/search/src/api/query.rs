@@ -57,7 +57,7 @@ pub(super) fn broadcast_failure(failure: &Failure) -> Value {
 /// Returns the error of an invalid query. An error that is not a parse error becomes the cause of one.
 pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
     match error.kind {
-        Exception::QueryParsing => error,
+        Exception::QueryParsing | Exception::QueryPhaseExecution => error,
         _ => SearchError::query(format!("[{index}] Failed to parse")).caused_by(error),
     }
 }
@@ -65,6 +65,7 @@ pub(super) fn parse_failure(index: &str, error: SearchError) -> SearchError {
 /// `GET|POST [/index[/type]]/_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let mut wanted = search_request(shared, request, types)?;
+    wanted.counts = true;
     if let Some(after) = request.integer("terminate_after")? {
         let after = u64::try_from(after).map_err(|_| SearchError::illegal("terminateAfter must be > 0"))?;
         wanted.terminate_after = (after > 0).then_some(after);
@@ -269,6 +270,7 @@ pub(crate) fn explain(
         query = query.filtered(filter);
     }
     let explained = Explained::new(&query, &Corpus::of(&mapping, &view, shard), &request.budget)?;
+    explained.check(&mapping)?;
     let segment = view
         .segments
         .get(at)

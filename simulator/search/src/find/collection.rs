@@ -14,7 +14,7 @@ use crate::find::Searched;
 use crate::find::execute::Outcome;
 use crate::find::failure::{Failure, query_failure};
 use crate::find::request::SearchRequest;
-use crate::find::rescore::{check_rescorers, rescore};
+use crate::find::rescore::rescore;
 use crate::find::sort_reader::{SortReader, check_missing};
 use crate::find::top_docs::{Candidate, TopDocs};
 use crate::score::END;
@@ -114,20 +114,22 @@ fn collect<'a>(cluster: &Cluster, mut collection: Collection<'a>, parts: &[Part<
         let own = request
             .separates_shards()
             .then(|| std::mem::replace(&mut top, TopDocs::new(&request.sort, collection.limit)).finish());
-        if let Some(Err(error)) = own.as_ref().map(|own| check_rescorers(request, own)) {
-            outcome.total = before;
-            outcome.failures.push(failure(error));
-            continue;
+        if let Some(mut own) = own {
+            match rescore(cluster, request, searched, &mut own) {
+                Ok(()) => hits.extend(own),
+                Err(error) if request.budget.is_exceeded() => return Err(error),
+                Err(error) => {
+                    outcome.total = before;
+                    outcome.failures.push(failure(error));
+                    continue;
+                }
+            }
         }
         outcome.add_total(part.number, outcome.total - before);
         if let Some(shard) = searched.shard().filter(|_| is_first) {
             shard
                 .counters
                 .searched(&request.groups, |meters| meters.query.add(began));
-        }
-        if let Some(mut own) = own {
-            rescore(cluster, request, searched, &mut own)?;
-            hits.extend(own);
         }
     }
     hits.extend(top.finish());
@@ -214,7 +216,11 @@ impl Collection<'_> {
     /// that fails on a matching document.
     fn failure(&self, searched: &Searched) -> Result<Option<SearchError>> {
         let mapping = &searched.mapping;
-        let checked = searched.weight.check(mapping);
+        let weights = [Some(&searched.weight), searched.post_filter.as_ref()];
+        let checked = weights
+            .into_iter()
+            .flatten()
+            .try_for_each(|weight| weight.check(mapping));
         let checked = checked.and_then(|()| match self.limit {
             0 => Ok(()),
             _ => check_missing(&self.request.sort, mapping),

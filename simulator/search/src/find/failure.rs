@@ -29,7 +29,10 @@ pub(crate) fn shards_json(total: u32, failures: &[Failure], show: impl Fn(&Failu
 
 /// Wraps an error in the failure of the query phase on a shard.
 pub(super) fn query_failure(error: SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
-    let message = "Query Failed [Failed to execute main query]";
+    let message = match request.counts {
+        true => "Query Failed [failed to execute count]",
+        false => "Query Failed [Failed to execute main query]",
+    };
     phase_failure((Exception::QueryPhaseExecution, message), error, request, searched)
 }
 
@@ -46,13 +49,17 @@ fn phase_failure(
     request: &SearchRequest,
     searched: &Searched,
 ) -> SearchError {
+    let (from, size) = match request.counts {
+        true => (-1, -1),
+        false => (request.from as i64, request.size.unwrap_or(10) as i64),
+    };
     let reason = format!(
         "[{}][{}]: query[{}],from[{}],size[{}]{}: {message}",
         searched.index.name,
         searched.number,
         label(&searched.query),
-        request.from,
-        request.size.unwrap_or(10),
+        from,
+        size,
         shown(&request.sort, &searched.mapping),
     );
     SearchError::new(500, kind, reason).caused_by(error)

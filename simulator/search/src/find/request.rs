@@ -132,6 +132,8 @@ pub(crate) struct SearchRequest {
     pub(crate) scrolls: bool,
     /// The query of a request without sources, whose elements have it otherwise.
     pub(crate) query: QuerySource,
+    /// Whether the hits are only counted: by `_count`, not by a search.
+    pub(crate) counts: bool,
     /// Whether the hits are deleted.
     pub(crate) deletes: bool,
     pub(crate) from: usize,

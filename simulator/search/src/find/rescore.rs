@@ -31,8 +31,8 @@ pub(super) fn window(settings: &Value) -> usize {
 ///
 /// # Errors
 /// The failure of the shard.
-pub(super) fn check_rescorers(request: &SearchRequest, hits: &[Candidate]) -> Result<()> {
-    match request.sort.is_empty() && !hits.is_empty() && request.page() > 0 {
+fn check_rescorers(request: &SearchRequest) -> Result<()> {
+    match request.sort.is_empty() && request.page() > 0 {
         true => request.rescore.iter().try_for_each(check_rescorer),
         false => Ok(()),
     }
@@ -152,12 +152,17 @@ pub(super) fn rescore(
     searched: &Searched,
     hits: &mut Vec<Candidate>,
 ) -> Result<()> {
+    if hits.is_empty() {
+        return Ok(());
+    }
+    check_rescorers(request)?;
     for rescorer in rescorers(request) {
         let Some(corpus) = searched.corpus() else {
             continue;
         };
         let parsed = rescorer.parsed(cluster, searched)?;
         let weight = Weight::of(&parsed, &corpus, &request.budget)?;
+        weight.check(&searched.mapping)?;
         let window = rescorer.window.min(hits.len());
         let (best, rest) = hits.split_at_mut(window);
         for hit in best {

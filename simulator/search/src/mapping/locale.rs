@@ -5,7 +5,7 @@
 use crate::error::{Result, SearchError};
 
 /// Returns the name of a locale, as Java writes it: a language, a country and a variant. The name of the root is empty.
-pub(super) fn locale(given: &str) -> Result<String> {
+pub(crate) fn locale(given: &str) -> Result<String> {
     let parts: Vec<&str> = given.split('_').collect();
     let (language, country, variant) = match parts.as_slice() {
         [only] if only.eq_ignore_ascii_case("ROOT") => ("", "", ""),

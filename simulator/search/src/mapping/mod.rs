@@ -62,6 +62,7 @@ pub(crate) use field_data::{DataUse, FieldData};
 use flags::is_on;
 pub(crate) use flags::{flag, strict_flag, truth};
 pub(crate) use kind::Kind;
+pub(crate) use locale::locale;
 pub(crate) use own_fields::{lucene_text as own_lucene_text, terms as own_terms};
 pub(crate) use paths::DocumentMeta;
 pub(crate) use point_fields::geohash_levels;

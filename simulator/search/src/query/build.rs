@@ -7,6 +7,7 @@ use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::query::levenshtein;
+use crate::query::reader::analyzer_of;
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
@@ -21,12 +22,7 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
 
 fn parse_checked(context: &Context<'_>, text: &str, settings: &StringSettings) -> Result<Query> {
     let forced = |key: &str, name: &Option<String>| {
-        let analyzer = |name: &String| {
-            Analyzer::configured(name, context.mapping.analysis()).map_err(|_| {
-                let reason = format!("[{}] [query_string] {key} [{name}] not found", context.index);
-                SearchError::query(reason)
-            })
-        };
+        let analyzer = |name: &String| analyzer_of(context, &format!("[query_string] {key}"), name);
         name.as_ref().map(analyzer).transpose()
     };
     let default = || vec![(context.mapping.default_field().to_owned(), 1.0)];

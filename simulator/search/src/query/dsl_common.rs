@@ -2,23 +2,35 @@
 //!
 //! Source: Elasticsearch 1.5's `CommonTermsQueryParser`; Lucene 4.10's `CommonTermsQuery`.
 
+use serde_json::Value;
+
 use crate::error::{Result, SearchError};
-use crate::json::{Token, Tokens};
+use crate::json::{Token, Tokens, text_of};
 use crate::query::dsl_parts::parsing_error;
+use crate::query::field_reader::text_settings;
 use crate::query::frequency::FrequencyQuery;
-use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
+use crate::query::reader::{Form, Refused, Setting, Settings};
 use crate::query::{Context, Operator, Query, QueryKind};
+
+const OPERATOR: Setting = Setting::Checked(|context, value| operator_of(context, value).map(drop));
+
+/// Parses an operator.
+fn operator_of(context: &Context<'_>, value: &Value) -> Result<Operator> {
+    let text = text_of(value);
+    let reason = format!("[common] query requires operator to be either 'and' or 'or', not [{text}]");
+    Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
+}
 
 /// Settings of `common`.
 const COMMON: Form<'_> = Form {
     name: "[common] query",
     settings: &[
         (&["query"], Setting::Scalar),
-        (&["analyzer"], Setting::Scalar),
+        (&["analyzer"], Setting::Analyzer("[common] analyzer")),
         (&["disable_coord", "disableCoord"], Setting::Flag),
         (&["boost"], Setting::Float),
-        (&["high_freq_operator", "highFreqOperator"], Setting::Scalar),
-        (&["low_freq_operator", "lowFreqOperator"], Setting::Scalar),
+        (&["high_freq_operator", "highFreqOperator"], OPERATOR),
+        (&["low_freq_operator", "lowFreqOperator"], OPERATOR),
         (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
         (&["cutoff_frequency"], Setting::Float),
         (&["_name"], Setting::Scalar),
@@ -57,11 +69,8 @@ pub(super) fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Q
     let no_text = || parsing_error(context, "No text specified for text query");
     let text = settings.text("query").ok_or_else(no_text)?;
     let occur = |key: &str| {
-        let operator = settings.text(key).map_or(Ok(Operator::default()), |text| {
-            let reason = format!("[common] query requires operator to be either 'and' or 'or', not [{text}]");
-            Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
-        });
-        operator.map(Operator::occur)
+        let operator = settings.get(key).map(|own| operator_of(context, own)).transpose();
+        operator.map(|own| own.unwrap_or_default().occur())
     };
     let wanted = |key: &str| both.get(key).cloned();
     let minimum_rare = wanted("low_freq").or_else(|| settings.get("minimum_should_match").cloned());

@@ -14,7 +14,8 @@ use crate::query::dsl_parts::{
     auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, with_boost, with_minimum,
 };
 use crate::query::dsl_string::{query_string, simple_query_string};
-use crate::query::reader::{Form, Refused, Setting, Settings, field_settings, flag, float_of, plain_text, value_of};
+use crate::query::field_reader::field_settings;
+use crate::query::reader::{self, Form, Refused, Setting, Settings, flag, float_of, plain_text, value_of};
 use crate::query::regexp_parser::operators;
 use crate::query::text::{fuzzy_number, range, term_text};
 use crate::query::value::{ids_of_types, number_range, number_term, rewritten, term};
@@ -124,7 +125,10 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
         BOOST,
         (&["rewrite"], Setting::Scalar),
         NAME_ALONE,
-        (&["flags"], Setting::Scalar),
+        (
+            &["flags"],
+            Setting::Checked(|_, value| operators(Some(value), None).map(drop)),
+        ),
         // Without effect.
         (&["max_determinized_states"], Setting::Nullable),
         (&["flags_value"], Setting::Int),
@@ -132,9 +136,9 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
     let fuzzy_settings = [
         (["value", "term"].as_slice(), Setting::Nullable),
         BOOST,
-        REWRITE,
+        (&["rewrite"], reader::REWRITE),
         NAME,
-        (&["fuzziness", "min_similarity", "minSimilarity"], Setting::Scalar),
+        (&["fuzziness", "min_similarity", "minSimilarity"], Setting::Fuzziness),
         (&["prefix_length", "prefixLength"], Setting::Int),
         (&["max_expansions", "maxExpansions"], Setting::Int),
         (&["transpositions"], Setting::Flag),

@@ -9,10 +9,11 @@ use crate::json::text_of;
 use crate::json::{Token, Tokens};
 use crate::mapping::Field;
 use crate::query::dsl_parts::{
-    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, rewrite_of, with_boost, with_minimum,
+    auto_edits, check_fuzziness, fuzzy_limits, fuzzy_rewrite_of, parsing_error, with_boost, with_minimum,
 };
+use crate::query::field_reader::text_settings;
 use crate::query::frequency::FrequencyQuery;
-use crate::query::reader::{Form, Refused, Setting, Settings, text_settings};
+use crate::query::reader::{Form, REWRITE, Refused, Setting, Settings};
 use crate::query::text::{Style, analyzed, slop_of, words};
 use crate::query::value::{exact_field, exact_value};
 use crate::query::{Context, Matcher, Operator, Query, QueryKind, Rewrite};
@@ -41,22 +42,27 @@ struct MatchSettings {
     cutoff: Option<f32>,
 }
 
-/// Settings of `match` and `multi_match`.
-const MATCH: [(&[&str], Setting); 15] = [
+/// Settings of `match` and `multi_match`, which have an `analyzer` and a `type` each.
+const MATCH: [(&[&str], Setting); 14] = [
     (&["query"], Setting::Scalar),
-    (&["analyzer"], Setting::Scalar),
     (&["boost"], Setting::Float),
     (&["slop", "phrase_slop", "phraseSlop"], Setting::Int),
-    (&["fuzziness"], Setting::Scalar),
+    (&["fuzziness"], Setting::Fuzziness),
     (&["prefix_length", "prefixLength"], Setting::Int),
     (&["max_expansions", "maxExpansions"], Setting::Int),
-    (&["operator"], Setting::Scalar),
+    (
+        &["operator"],
+        Setting::Checked(|context, value| operator_of(context, value).map(drop)),
+    ),
     (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
-    (&["rewrite"], Setting::Scalar),
-    (&["fuzzy_rewrite", "fuzzyRewrite"], Setting::Scalar),
+    (&["rewrite"], REWRITE),
+    (&["fuzzy_rewrite", "fuzzyRewrite"], REWRITE),
     (&["lenient"], Setting::Flag),
     (&["cutoff_frequency"], Setting::Float),
-    (&["zero_terms_query"], Setting::Scalar),
+    (
+        &["zero_terms_query"],
+        Setting::Checked(|context, value| matches_all(context, value).map(drop)),
+    ),
     (&["_name"], Setting::Scalar),
 ];
 
@@ -67,36 +73,67 @@ enum MatchType {
     PhrasePrefix,
 }
 
+/// Parses `operator`.
+fn operator_of(context: &Context<'_>, value: &Value) -> Result<Operator> {
+    let text = text_of(value);
+    let reason = format!("text query requires operator to be either 'and' or 'or', not [{text}]");
+    Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
+}
+
+/// Parses `zero_terms_query`: whether a text without terms matches all documents.
+fn matches_all(context: &Context<'_>, value: &Value) -> Result<bool> {
+    match text_of(value) {
+        text if text.eq_ignore_ascii_case("all") => Ok(true),
+        text if text.eq_ignore_ascii_case("none") => Ok(false),
+        text => Err(parsing_error(
+            context,
+            &format!("Unsupported zero_terms_docs value [{text}]"),
+        )),
+    }
+}
+
+/// Parses the `type` of `match`.
+fn match_type(context: &Context<'_>, value: &Value) -> Result<MatchType> {
+    match text_of(value).as_str() {
+        "boolean" => Ok(MatchType::Boolean),
+        "phrase" => Ok(MatchType::Phrase),
+        "phrase_prefix" | "phrasePrefix" => Ok(MatchType::PhrasePrefix),
+        other => Err(parsing_error(
+            context,
+            &format!("[match] query does not support type {other}"),
+        )),
+    }
+}
+
+/// Returns how a `multi_match` of a type matches each field.
+fn match_type_of_fields(value: &Value) -> Result<MatchType> {
+    match text_of(value).as_str() {
+        "phrase" => Ok(MatchType::Phrase),
+        "phrase_prefix" | "phrasePrefix" => Ok(MatchType::PhrasePrefix),
+        "best_fields" | "bestFields" | "boolean" | "most_fields" | "mostFields" | "cross_fields" | "crossFields" => {
+            Ok(MatchType::Boolean)
+        }
+        other => Err(SearchError::parse(format!("No type found for value: {other}"))),
+    }
+}
+
 impl MatchSettings {
     /// Converts the settings of `query`, which is `match` or `multi_match`.
     fn new(context: &Context<'_>, query: &str, kind: MatchType, settings: &Settings) -> Result<MatchSettings> {
         let analyzer = settings.analyzer(context, if query == "text" { "match" } else { query })?;
-        let operator = settings.text("operator").map_or(Ok(Operator::default()), |text| {
-            let reason = format!("text query requires operator to be either 'and' or 'or', not [{text}]");
-            Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
-        })?;
-        let zero_terms_all = match settings.text("zero_terms_query") {
-            Some(text) if text.eq_ignore_ascii_case("all") => true,
-            Some(text) if !text.eq_ignore_ascii_case("none") => {
-                return Err(parsing_error(
-                    context,
-                    &format!("Unsupported zero_terms_docs value [{text}]"),
-                ));
-            }
-            _ => false,
-        };
+        let operator = settings.get("operator").map(|own| operator_of(context, own));
+        let zero_terms_all = settings.get("zero_terms_query").map(|own| matches_all(context, own));
         let fuzziness = settings.fuzziness()?;
-        fuzziness.as_deref().map_or(Ok(()), check_fuzziness)?;
+        // `fuzzy_rewrite` is only checked, as in Elasticsearch.
         let rewrite = fuzzy_rewrite_of(settings.get("rewrite"))?;
-        // Only checked, as in Elasticsearch.
-        rewrite_of(settings.get("fuzzy_rewrite"))?;
         let no_text = || parsing_error(context, &format!("No text specified for {query} query"));
         let text = settings.get("query").ok_or_else(no_text)?;
+        fuzziness.as_deref().map_or(Ok(()), check_fuzziness)?;
         Ok(MatchSettings {
             text: text_of(text),
             value: text.clone(),
             kind,
-            operator,
+            operator: operator.transpose()?.unwrap_or_default(),
             analyzer,
             slop: settings.int("slop").map_or(0, slop_of),
             boost: settings.boost(),
@@ -107,7 +144,7 @@ impl MatchSettings {
             minimum_should_match: settings.get("minimum_should_match").cloned(),
             lenient: settings.flag("lenient").unwrap_or(false),
             transpositions: settings.flag("fuzzy_transpositions").unwrap_or(false),
-            zero_terms_all,
+            zero_terms_all: zero_terms_all.transpose()?.unwrap_or(false),
             cutoff: settings.float("cutoff_frequency"),
         })
     }
@@ -256,7 +293,11 @@ fn with_prefix(query: Query, slop: u32, expansions: usize) -> Query {
 /// Parses `match`, `match_phrase` and `match_phrase_prefix`.
 pub(super) fn match_query(context: &Context<'_>, name: &str, tokens: &mut Tokens<'_>) -> Result<Query> {
     let own = [
-        (["type"].as_slice(), Setting::Scalar),
+        (
+            ["type"].as_slice(),
+            Setting::Checked(|context, value| match_type(context, value).map(drop)),
+        ),
+        (&["analyzer"], Setting::Analyzer("[match] analyzer")),
         (&["fuzzy_transpositions", "fuzzyTranspositions"], Setting::Flag),
     ];
     let form = Form {
@@ -265,16 +306,8 @@ pub(super) fn match_query(context: &Context<'_>, name: &str, tokens: &mut Tokens
         refused: &[Refused::Value, Refused::Unnamed],
     };
     let (field, settings) = text_settings(context, tokens, form.name, |tokens| form.read(context, tokens))?;
-    let kind = match (name, settings.text("type").as_deref()) {
-        (_, Some("boolean")) => MatchType::Boolean,
-        (_, Some("phrase")) => MatchType::Phrase,
-        (_, Some("phrase_prefix" | "phrasePrefix")) => MatchType::PhrasePrefix,
-        (_, Some(other)) => {
-            return Err(parsing_error(
-                context,
-                &format!("[match] query does not support type {other}"),
-            ));
-        }
+    let kind = match (name, settings.get("type")) {
+        (_, Some(own)) => match_type(context, own)?,
         ("match_phrase" | "matchPhrase", None) => MatchType::Phrase,
         ("match_phrase_prefix" | "matchPhrasePrefix", None) => MatchType::PhrasePrefix,
         (_, None) => MatchType::Boolean,
@@ -314,7 +347,11 @@ pub(super) fn field_boosts(context: &Context<'_>, value: &Value) -> Vec<(String,
 /// Parses `multi_match`.
 pub(super) fn multi_match(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Query> {
     let own = [
-        (["type"].as_slice(), Setting::Scalar),
+        (
+            ["type"].as_slice(),
+            Setting::Checked(|_, value| match_type_of_fields(value).map(drop)),
+        ),
+        (&["analyzer"], Setting::Analyzer("[multi_match] analyzer")),
         (&["fields"], Setting::Names),
         (&["use_dis_max", "useDisMax"], Setting::Flag),
         (&["tie_breaker", "tieBreaker"], Setting::Float),
@@ -331,18 +368,9 @@ pub(super) fn multi_match(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Res
         }
         _ => Ok(false),
     })?;
-    let kind = read.text("type");
-    let kind = kind.as_deref().unwrap_or("best_fields");
-    let matched = match kind {
-        "phrase" => MatchType::Phrase,
-        "phrase_prefix" | "phrasePrefix" => MatchType::PhrasePrefix,
-        "best_fields" | "bestFields" | "boolean" | "most_fields" | "mostFields" | "cross_fields" | "crossFields" => {
-            MatchType::Boolean
-        }
-        other => return Err(SearchError::parse(format!("No type found for value: {other}"))),
-    };
-    let settings = MatchSettings::new(context, "multi_match", matched, &read)?;
-    let query = settings.in_fields(context, kind, &read)?;
+    let kind = read.get("type").cloned().unwrap_or_else(|| "best_fields".into());
+    let settings = MatchSettings::new(context, "multi_match", match_type_of_fields(&kind)?, &read)?;
+    let query = settings.in_fields(context, &text_of(&kind), &read)?;
     Ok(read.named(context, with_boost(query, settings.boost)))
 }
 

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::json::{self, typed_number};
 use crate::query::{Context, Occur, Query, QueryKind, Rewrite};
 
@@ -18,47 +19,53 @@ pub(super) fn with_boost(query: Query, boost: f32) -> Query {
 }
 
 /// Computes `minimum_should_match` for a number of optional clauses, from `2`, `-1`, `75%`, `-25%` or `2<75%`.
-pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
-    let text = json::text_of(wanted);
-    let count = i64::try_from(optional).unwrap_or(i64::MAX);
-    let simple = |text: &str| -> i64 {
-        match text.trim().strip_suffix('%') {
-            Some(share) => {
-                let share = share.parse().unwrap_or(0i64).clamp(-100, 100);
-                let part = count * share.abs() / 100;
-                if share < 0 { count - part } else { part }
+///
+/// # Errors
+/// A number that is none, as far as it counts for this number of clauses.
+pub(super) fn minimum(wanted: &Value, optional: usize) -> Result<usize> {
+    let count = i32::try_from(optional).unwrap_or(i32::MAX);
+    let least = minimum_of(&json::text_of(wanted), count)?;
+    Ok(usize::try_from(least).unwrap_or(0))
+}
+
+fn minimum_of(text: &str, count: i32) -> Result<i32> {
+    let text = text.trim();
+    let number = |text: &str| text.parse::<i32>().map_err(|_| SearchError::number(text));
+    if !text.contains('<') {
+        let least = match text.strip_suffix('%') {
+            Some(percentage) => {
+                let share = count.wrapping_mul(number(percentage)?) as f32 * 0.01;
+                share as i32 + if share < 0.0 { count } else { 0 }
             }
             None => {
-                let number: i64 = text.trim().parse().unwrap_or(0);
-                if number < 0 {
-                    count.saturating_add(number)
-                } else {
-                    number
-                }
+                let least = number(text)?;
+                if least < 0 { count.saturating_add(least) } else { least }
             }
-        }
-    };
-    let mut result = count;
-    if text.contains('<') {
-        for condition in text.split_whitespace() {
-            let Some((bound, then)) = condition.split_once('<') else {
-                continue;
-            };
-            if count <= bound.parse().unwrap_or(0) {
-                break;
-            }
-            result = simple(then);
-        }
-    } else {
-        result = simple(&text);
+        };
+        return Ok(least.clamp(0, count));
     }
-    usize::try_from(result.clamp(0, count)).unwrap_or(0)
+    let parts: Vec<&str> = text.split('<').map(str::trim).collect();
+    let mut least = count;
+    for condition in parts.join("<").split(' ') {
+        let mut parts = condition.split('<');
+        if count <= number(parts.next().unwrap_or_default())? {
+            break;
+        }
+        least = match parts.next().filter(|then| !then.is_empty()) {
+            Some(then) => minimum_of(then, count)?,
+            None => {
+                let reason = "Index 1 out of bounds for length 1";
+                return Err(SearchError::new(500, Exception::ArrayIndexOutOfBounds, reason));
+            }
+        };
+    }
+    Ok(least)
 }
 
 /// Applies `minimum_should_match` to the optional clauses of a query, if it has clauses.
 ///
 /// # Errors
-/// Those of [`check_minimum`].
+/// Those of [`minimum`].
 pub(super) fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Result<Query> {
     if let QueryKind::Bool {
         clauses,
@@ -67,26 +74,10 @@ pub(super) fn with_minimum(mut query: Query, wanted: Option<&Value>) -> Result<Q
     } = &mut query.kind
         && let Some(wanted) = wanted
     {
-        check_minimum(wanted)?;
         let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-        *minimum_should_match = minimum(wanted, optional);
+        *minimum_should_match = minimum(wanted, optional)?;
     }
     Ok(query)
-}
-
-/// Checks `minimum_should_match`.
-fn check_minimum(wanted: &Value) -> Result<()> {
-    let text = json::text_of(wanted);
-    let number = |text: &str| {
-        let text = text.trim().trim_end_matches('%');
-        text.parse::<i32>().map(|_| ()).map_err(|_| SearchError::number(text))
-    };
-    if !text.contains('<') {
-        return number(&text);
-    }
-    text.split_whitespace()
-        .flat_map(|condition| condition.split('<'))
-        .try_for_each(number)
 }
 
 /// Returns the length of the prefix and the number of expansions of a fuzzy term.
@@ -190,6 +181,6 @@ mod tests {
     #[case(json!("3<50%"), 4, 2)]
     #[case(json!(9), 4, 4)]
     fn a_minimum_is_a_number_or_a_percentage(#[case] wanted: Value, #[case] optional: usize, #[case] expected: usize) {
-        assert_eq!(minimum(&wanted, optional), expected);
+        assert_eq!(minimum(&wanted, optional).unwrap(), expected);
     }
 }

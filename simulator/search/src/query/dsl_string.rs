@@ -9,19 +9,43 @@ use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::json::text_of;
 use crate::json::{Token, Tokens};
+use crate::mapping::locale;
 use crate::query::dsl_match::{field_boosts, fields_of};
 use crate::query::dsl_parts::{parsing_error, rewrite_of, with_boost, with_minimum};
-use crate::query::reader::{Form, Refused, Setting, Settings};
+use crate::query::reader::{Form, REWRITE, Refused, Setting, fuzziness_of};
 use crate::query::simple::{self, Flags, SimpleSettings};
 use crate::query::text::slop_of;
 use crate::query::{Context, Operator, Query, QueryKind, StringSettings, parse_string};
 
-/// Returns the default operator of a query string.
-fn operator(settings: &Settings, unknown: impl FnOnce(&str) -> SearchError) -> Result<Operator> {
-    let text = settings.text("default_operator");
-    text.map_or(Ok(Operator::default()), |text| {
-        Operator::parse(&text).ok_or_else(|| unknown(&text))
-    })
+const LOCALE: Setting = Setting::Checked(|_, value| locale(&text_of(value)).map(drop));
+
+/// Parses the default operator of a query string.
+fn operator_of(context: &Context<'_>, value: &Value) -> Result<Operator> {
+    let text = text_of(value);
+    let reason = format!("Query default operator [{text}] is not allowed");
+    Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
+}
+
+/// Parses the default operator of a simple query string.
+fn simple_operator_of(context: &Context<'_>, value: &Value) -> Result<Operator> {
+    let text = text_of(value);
+    let reason = format!("[simple_query_string] default operator [{text}] is not allowed");
+    Operator::parse(&text).ok_or_else(|| parsing_error(context, &reason))
+}
+
+/// Parses the operators of a simple query string that are enabled.
+fn flags_of(value: &Value) -> Result<Flags> {
+    match value {
+        Value::String(_) | Value::Bool(_) => Flags::parse(&text_of(value)),
+        _ => Ok(Flags::ALL),
+    }
+}
+
+/// Parses `time_zone`, which is only checked, as in Elasticsearch.
+fn check_time_zone(context: &Context<'_>, value: &Value) -> Result<()> {
+    let zone = text_of(value);
+    let unknown = |_| parsing_error(context, &format!("[query_string] time_zone [{zone}] is unknown"));
+    TimeZone::parse(&zone).map(drop).map_err(unknown)
 }
 
 /// Parses `simple_query_string`.
@@ -31,11 +55,14 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         settings: &[
             (&["fields"], Setting::List),
             (&["query"], Setting::Scalar),
-            (&["analyzer"], Setting::Scalar),
+            (&["analyzer"], Setting::Analyzer("[simple_query_string] analyzer")),
             (&["field"], Setting::Scalar),
-            (&["default_operator", "defaultOperator"], Setting::Scalar),
-            (&["flags"], Setting::Scalar),
-            (&["locale"], Setting::Scalar),
+            (
+                &["default_operator", "defaultOperator"],
+                Setting::Checked(|context, value| simple_operator_of(context, value).map(drop)),
+            ),
+            (&["flags"], Setting::Checked(|_, value| flags_of(value).map(drop))),
+            (&["locale"], LOCALE),
             (&["lowercase_expanded_terms"], Setting::Flag),
             (&["lenient"], Setting::Flag),
             (&["analyze_wildcard"], Setting::Flag),
@@ -56,21 +83,16 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         .text("query")
         .ok_or_else(|| parsing_error(context, "[simple_query_string] query text missing"))?;
     let fields = settings.get("fields").map(|fields| field_boosts(context, fields));
-    let flags = match settings.get("flags") {
-        Some(flags @ (Value::String(_) | Value::Bool(_))) => Flags::parse(&text_of(flags))?,
-        _ => Flags::ALL,
-    };
+    let flags = settings.get("flags").map(flags_of).transpose()?;
+    let operator = settings.get("default_operator");
+    let operator = operator.map(|own| simple_operator_of(context, own)).transpose()?;
     let parsed = SimpleSettings {
         fields: match fields {
             Some(fields) if !fields.is_empty() => fields,
             _ => vec![(context.mapping.default_field().to_owned(), 1.0)],
         },
-        operator: operator(&settings, |text| {
-            let reason = format!("[simple_query_string] default operator [{text}] is not allowed");
-            parsing_error(context, &reason)
-        })?
-        .occur(),
-        flags,
+        operator: operator.unwrap_or_default().occur(),
+        flags: flags.unwrap_or(Flags::ALL),
         analyzer: settings.analyzer(context, "simple_query_string")?,
         lowercase: settings.flag("lowercase_expanded_terms").unwrap_or(true),
         lenient: settings.flag("lenient").unwrap_or(false),
@@ -90,15 +112,16 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
 /// Converts the fuzziness of a query string to a similarity.
 ///
 /// # Errors
-/// More than two edits, a number of edits with a fraction, a text that is no number.
-fn similarity_of(fuzziness: &str) -> Result<f32> {
-    match fuzziness {
+/// A boolean, more than two edits, a number of edits with a fraction, a text that is no number.
+fn similarity_of(fuzziness: &Value) -> Result<f32> {
+    let fuzziness = fuzziness_of(fuzziness)?;
+    match fuzziness.as_str() {
         "1" => return Ok(0.8),
         "2" => return Ok(0.66),
         auto if auto.eq_ignore_ascii_case("auto") => return Ok(0.66),
         _ => {}
     }
-    let similarity: f32 = fuzziness.parse().map_err(|_| SearchError::float(fuzziness))?;
+    let similarity: f32 = fuzziness.parse().map_err(|_| SearchError::float(&fuzziness))?;
     match (0.0..1.0).contains(&similarity) {
         true => Ok(similarity),
         false => {
@@ -116,9 +139,15 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
             (&["fields"], Setting::List),
             (&["query"], Setting::Scalar),
             (&["default_field", "defaultField"], Setting::Scalar),
-            (&["default_operator", "defaultOperator"], Setting::Scalar),
-            (&["analyzer"], Setting::Scalar),
-            (&["quote_analyzer", "quoteAnalyzer"], Setting::Scalar),
+            (
+                &["default_operator", "defaultOperator"],
+                Setting::Checked(|context, value| operator_of(context, value).map(drop)),
+            ),
+            (&["analyzer"], Setting::Analyzer("[query_string] analyzer")),
+            (
+                &["quote_analyzer", "quoteAnalyzer"],
+                Setting::Analyzer("[query_string] quote_analyzer"),
+            ),
             (&["allow_leading_wildcard", "allowLeadingWildcard"], Setting::Flag),
             (
                 &["auto_generate_phrase_queries", "autoGeneratePhraseQueries"],
@@ -134,28 +163,30 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
             (&["use_dis_max", "useDisMax"], Setting::Flag),
             (&["fuzzy_prefix_length", "fuzzyPrefixLength"], Setting::Int),
             (&["fuzzy_max_expansions", "fuzzyMaxExpansions"], Setting::Int),
-            (&["fuzzy_rewrite", "fuzzyRewrite"], Setting::Scalar),
+            (&["fuzzy_rewrite", "fuzzyRewrite"], REWRITE),
             (&["phrase_slop", "phraseSlop"], Setting::Int),
-            (&["fuzziness", "fuzzy_min_sim", "fuzzyMinSim"], Setting::Scalar),
+            (
+                &["fuzziness", "fuzzy_min_sim", "fuzzyMinSim"],
+                Setting::Checked(|_, value| similarity_of(value).map(drop)),
+            ),
             (&["boost"], Setting::Float),
             (&["tie_breaker", "tieBreaker"], Setting::Float),
             (&["analyze_wildcard", "analyzeWildcard"], Setting::Flag),
-            (&["rewrite"], Setting::Scalar),
+            (&["rewrite"], REWRITE),
             (&["minimum_should_match", "minimumShouldMatch"], Setting::Scalar),
             (&["quote_field_suffix", "quoteFieldSuffix"], Setting::Scalar),
             (&["lenient"], Setting::Flag),
-            (&["locale"], Setting::Scalar),
-            (&["time_zone", "timeZone"], Setting::Scalar),
+            (&["locale"], LOCALE),
+            (&["time_zone", "timeZone"], Setting::Checked(check_time_zone)),
             (&["_name"], Setting::Scalar),
         ],
         refused: &[Refused::Array, Refused::Value, Refused::Unnamed],
     };
     let settings = form.read(context, tokens)?;
     let wanted = settings.get("minimum_should_match");
+    let operator = settings.get("default_operator").map(|own| operator_of(context, own));
     let mut parsed = StringSettings {
-        operator: operator(&settings, |text| {
-            parsing_error(context, &format!("Query default operator [{text}] is not allowed"))
-        })?,
+        operator: operator.transpose()?.unwrap_or_default(),
         analyzer: settings.text("analyzer"),
         quote_analyzer: settings.text("quote_analyzer"),
         quote_field_suffix: settings.text("quote_field_suffix").unwrap_or_default(),
@@ -188,8 +219,8 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     if let Some(slop) = settings.int("phrase_slop") {
         parsed.phrase_slop = slop_of(slop);
     }
-    if let Some(fuzziness) = settings.text("fuzziness") {
-        parsed.fuzzy_similarity = similarity_of(&fuzziness)?;
+    if let Some(fuzziness) = settings.get("fuzziness") {
+        parsed.fuzzy_similarity = similarity_of(fuzziness)?;
     }
     if let Some(length) = settings.int("fuzzy_prefix_length") {
         parsed.fuzzy_prefix_length = length;
@@ -200,13 +231,7 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     if let Some(tie) = settings.float("tie_breaker") {
         parsed.tie_breaker = tie;
     }
-    if let Some(zone) = settings.text("time_zone") {
-        let unknown = |_| parsing_error(context, &format!("[query_string] time_zone [{zone}] is unknown"));
-        // Only checked, as in Elasticsearch.
-        TimeZone::parse(&zone).map_err(unknown)?;
-    }
     parsed.rewrite = rewrite_of(settings.get("rewrite"))?;
-    rewrite_of(settings.get("fuzzy_rewrite"))?;
     let text = settings
         .text("query")
         .ok_or_else(|| parsing_error(context, "query_string must be provided with a [query]"))?;

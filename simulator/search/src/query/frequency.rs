@@ -5,7 +5,8 @@
 use serde_json::Value;
 
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
+use crate::exception::Exception;
 use crate::index::View;
 use crate::query::dsl_parts::minimum;
 use crate::query::expand::{similar_terms, terms_of};
@@ -92,12 +93,18 @@ impl SimilarSettings {
             self.select(words, view, &mut clauses)?;
         }
         Ok(QueryKind::Bool {
-            minimum_should_match: minimum(&self.minimum_should_match, clauses.len()),
+            minimum_should_match: least(&self.minimum_should_match, clauses.len())?,
             clauses,
             coord: true,
         }
         .into())
     }
+}
+
+/// As [`minimum`]. An invalid one fails while the query is executed.
+fn least(wanted: &Value, optional: usize) -> Result<usize> {
+    let executed = |error: SearchError| SearchError::new(500, Exception::Runtime, error.qualified()).caused_by(error);
+    minimum(wanted, optional).map_err(executed)
 }
 
 fn doc_freq(view: &View, field: &QueryField, text: &str) -> Result<u32> {
@@ -283,26 +290,31 @@ impl FrequencyQuery {
                         low.push(term(field, text));
                     }
                 }
-                let bool = |queries: Vec<Query>, occur: Occur, wanted: &Option<Value>| {
-                    let optional = if occur == Occur::Should { queries.len() } else { 0 };
-                    Query::from(QueryKind::Bool {
-                        minimum_should_match: wanted.as_ref().map_or(0, |wanted| minimum(wanted, optional)),
+                let bool = |queries: Vec<Query>, occur: Occur, wanted: &Option<Value>| -> Result<Query> {
+                    // It only counts, and is only read, for optional terms.
+                    let wanted = wanted
+                        .as_ref()
+                        .filter(|_| occur == Occur::Should && !queries.is_empty());
+                    let minimum = wanted.map(|wanted| least(wanted, queries.len()));
+                    Ok(QueryKind::Bool {
+                        minimum_should_match: minimum.transpose()?.unwrap_or(0),
                         clauses: queries.into_iter().map(|query| (occur, query)).collect(),
                         coord: *coord,
-                    })
+                    }
+                    .into())
                 };
                 Ok(match (low.is_empty(), high.is_empty()) {
                     (true, true) => QueryKind::Nothing.into(),
                     // If all terms are frequent, all must match, unless the request has a minimum.
                     (true, false) if *frequent == Occur::Should && minimum_frequent.is_none() => {
-                        bool(high, Occur::Must, &None)
+                        bool(high, Occur::Must, &None)?
                     }
-                    (true, false) => bool(high, *frequent, minimum_frequent),
-                    (false, true) => bool(low, *rare, minimum_rare),
+                    (true, false) => bool(high, *frequent, minimum_frequent)?,
+                    (false, true) => bool(low, *rare, minimum_rare)?,
                     (false, false) => QueryKind::Bool {
                         clauses: vec![
-                            (Occur::Should, bool(high, *frequent, minimum_frequent)),
-                            (Occur::Must, bool(low, *rare, minimum_rare)),
+                            (Occur::Should, bool(high, *frequent, minimum_frequent)?),
+                            (Occur::Must, bool(low, *rare, minimum_rare)?),
                         ],
                         minimum_should_match: 0,
                         coord: false,

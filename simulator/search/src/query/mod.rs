@@ -22,6 +22,7 @@ mod dsl_string;
 mod element;
 mod expand;
 mod expression;
+mod field_reader;
 mod fields;
 mod filter_form;
 mod filter_label;

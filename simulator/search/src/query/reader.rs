@@ -9,17 +9,26 @@ use crate::error::{Result, SearchError};
 use crate::json::text_of;
 use crate::json::{self, Token, Tokens, java_text, not_numeric, number_of, unreadable};
 use crate::mapping::{self, truth};
-use crate::query::dsl_parts::parsing_error;
+use crate::query::dsl_parts::{parsing_error, rewrite_of};
 use crate::query::{Caching, Context, Query};
 
+/// Fails for a value that a setting cannot have.
+pub(super) type Check = fn(&Context<'_>, &Value) -> Result<()>;
+
 /// What a setting is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Setting {
     Float,
     Int,
     Flag,
     /// A string, a number or a boolean, as it is.
     Scalar,
+    /// Like `Scalar`, and checked before the next setting is read.
+    Checked(Check),
+    /// The name of an analyzer. With the query and the setting in errors, such as `[match] analyzer`.
+    Analyzer(&'static str),
+    /// How similar the terms of a fuzzy query are.
+    Fuzziness,
     /// Like `Scalar`, and null.
     Nullable,
     /// A query.
@@ -47,6 +56,9 @@ impl Setting {
         }
     }
 }
+
+/// How a multi-term query is rewritten.
+pub(super) const REWRITE: Setting = Setting::Checked(|_, value| rewrite_of(Some(value)).map(drop));
 
 /// Settings of most filters.
 pub(super) const CACHING: [(&[&str], Setting); 3] = [
@@ -117,8 +129,11 @@ impl Form<'_> {
     /// Whether there is a setting of that name that may be a value.
     pub(super) fn has_value(&self, name: Option<&str>) -> bool {
         self.find(name).is_some_and(|(_, setting)| {
-            use Setting::{Flag, Float, Int, Names, Nullable, Scalar};
-            matches!(setting, Flag | Float | Int | Names | Nullable | Scalar)
+            use Setting::{Analyzer, Checked, Flag, Float, Fuzziness, Int, Names, Nullable, Scalar};
+            matches!(
+                setting,
+                Flag | Float | Fuzziness | Int | Names | Nullable | Scalar | Checked(_) | Analyzer(_)
+            )
         })
     }
 
@@ -225,6 +240,18 @@ impl Form<'_> {
             (Setting::Scalar | Setting::Nullable | Setting::Names, Token::Value(value)) => {
                 settings.insert(key, Some(value));
             }
+            (Setting::Checked(check), Token::Value(value)) => {
+                check(context, value)?;
+                settings.insert(key, Some(value));
+            }
+            (Setting::Fuzziness, Token::Value(value)) => {
+                fuzziness_of(value)?;
+                settings.insert(key, Some(value));
+            }
+            (Setting::Analyzer(query), Token::Value(value)) => {
+                analyzer_of(context, query, &java_text(value))?;
+                settings.insert(key, Some(value));
+            }
             (Setting::Nullable, Token::Null) => {
                 settings.values.shift_remove(key);
             }
@@ -232,6 +259,13 @@ impl Form<'_> {
             // The parser reads any token as the setting.
             (Setting::Float | Setting::Int, _) => return Err(not_numeric(tokens.kind(), json::PART)),
             (Setting::Flag, _) => return Err(not_boolean(tokens)),
+            (Setting::Fuzziness, _) => return Err(no_fuzziness(tokens.kind())),
+            (Setting::Checked(check), Token::Object | Token::Array | Token::EndArray) => {
+                let value = value_of(tokens);
+                value.iter().try_for_each(|value| check(context, value))?;
+                settings.insert(key, value.as_ref());
+            }
+            (Setting::Checked(_), Token::Null) => drop(settings.values.shift_remove(key)),
             (Setting::Scalar | Setting::Nullable, Token::Object | Token::Array | Token::EndArray) => {
                 settings.insert(key, value_of(tokens).as_ref());
             }
@@ -239,6 +273,27 @@ impl Form<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the analyzer that a query names. `setting` is the query and its setting in errors.
+pub(super) fn analyzer_of(context: &Context<'_>, setting: &str, name: &str) -> Result<Analyzer> {
+    let analyzer = Analyzer::configured(name, context.mapping.analysis());
+    analyzer.map_err(|_| parsing_error(context, &format!("{setting} [{name}] not found")))
+}
+
+/// Returns the text of `fuzziness`.
+///
+/// # Errors
+/// A boolean.
+pub(super) fn fuzziness_of(value: &Value) -> Result<String> {
+    match value {
+        Value::Bool(_) => Err(no_fuzziness(json::token_of(value))),
+        given => Ok(text_of(given)),
+    }
+}
+
+fn no_fuzziness(token: &str) -> SearchError {
+    SearchError::illegal(format!("Can't parse fuzziness on token: [{token}]"))
 }
 
 /// Returns the error for a token that is no boolean.
@@ -271,14 +326,6 @@ pub(super) fn float_of(tokens: &Tokens<'_>) -> Result<f32> {
     }
 }
 
-/// Reads the field of a query. `query` is its name in errors, such as `[term] query`.
-pub(super) fn field_of<'a>(context: &Context<'_>, tokens: &mut Tokens<'a>, query: &str) -> Result<&'a str> {
-    match tokens.advance() {
-        Token::Name(field) => Ok(field),
-        _ => Err(parsing_error(context, &format!("{query} malformed, no field"))),
-    }
-}
-
 /// Reads the current token as a value: brackets and names count as their text. `None`: null.
 pub(super) fn value_of(tokens: &Tokens<'_>) -> Option<Value> {
     match tokens.current() {
@@ -288,61 +335,9 @@ pub(super) fn value_of(tokens: &Tokens<'_>) -> Option<Value> {
     }
 }
 
-/// Reads the field of a query for one field, and its settings: those of an object, or a value, as `plain` reads it.
-/// Reads on to the end of the field. Elasticsearch's parser leaves other fields to the surrounding query.
-pub(super) fn field_settings<'a>(
-    context: &Context<'_>,
-    tokens: &mut Tokens<'a>,
-    form: &Form<'_>,
-    plain: impl FnOnce(&Tokens<'a>) -> Option<Value>,
-) -> Result<(&'a str, Settings)> {
-    let field = field_of(context, tokens, form.name)?;
-    Ok((field, settings_after(context, tokens, form, plain)?))
-}
-
-/// Reads the settings after the name of a field, as [`field_settings`].
-pub(super) fn settings_after<'a>(
-    context: &Context<'_>,
-    tokens: &mut Tokens<'a>,
-    form: &Form<'_>,
-    plain: impl FnOnce(&Tokens<'a>) -> Option<Value>,
-) -> Result<Settings> {
-    let settings = match tokens.advance() {
-        Token::Object => form.read(context, tokens)?,
-        _ => Settings::of_value("value", plain(tokens)),
-    };
-    tokens.advance();
-    Ok(settings)
-}
-
 /// Reads the current token as a text, even null.
 pub(super) fn plain_text(tokens: &Tokens<'_>) -> Option<Value> {
     Some(tokens.text().into())
-}
-
-/// Reads the field of a full-text query, and its settings: those of an object, which `options` reads, or only a text.
-/// `query` is its name in errors, such as `[match] query`.
-pub(super) fn text_settings<'a>(
-    context: &Context<'_>,
-    tokens: &mut Tokens<'a>,
-    query: &str,
-    options: impl FnOnce(&mut Tokens<'a>) -> Result<Settings>,
-) -> Result<(&'a str, Settings)> {
-    let field = field_of(context, tokens, query)?;
-    if matches!(tokens.advance(), Token::Object) {
-        let settings = options(tokens)?;
-        tokens.advance();
-        return Ok((field, settings));
-    }
-    let settings = Settings::of_value("query", value_of(tokens));
-    if !matches!(tokens.advance(), Token::EndObject) {
-        let reason = format!(
-            "{query} parsed in simplified form, with direct field name, but included more options than just the field \
-             name, possibly use its 'options' form, with 'query' element?"
-        );
-        return Err(parsing_error(context, &reason));
-    }
-    Ok((field, settings))
 }
 
 /// Reads the texts of an array. Tokens that are no values count as their text, even null.
@@ -419,10 +414,8 @@ impl Settings {
 
     /// Returns the `analyzer` of a query, if it names one. `query` is the name of the query in errors.
     pub(super) fn analyzer(&self, context: &Context<'_>, query: &str) -> Result<Option<Analyzer>> {
-        let analyzer = self.text("analyzer").map(|own| {
-            Analyzer::configured(&own, context.mapping.analysis())
-                .map_err(|_| parsing_error(context, &format!("[{query}] analyzer [{own}] not found")))
-        });
+        let name = self.text("analyzer");
+        let analyzer = name.map(|name| analyzer_of(context, &format!("[{query}] analyzer"), &name));
         analyzer.transpose()
     }
 
@@ -431,10 +424,7 @@ impl Settings {
     /// # Errors
     /// A boolean.
     pub(super) fn fuzziness(&self) -> Result<Option<String>> {
-        match self.get("fuzziness") {
-            Some(Value::Bool(_)) => Err(SearchError::illegal("Can't parse fuzziness on token: [VALUE_BOOLEAN]")),
-            given => Ok(given.map(text_of)),
-        }
+        self.get("fuzziness").map(fuzziness_of).transpose()
     }
 
     pub(super) fn boost(&self) -> f32 {

@@ -10,6 +10,7 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::View;
 use crate::json::java_number;
+use crate::mapping::Mapping;
 use crate::query::{Occur, Query, QueryKind, boost_label, filter_label, label};
 use crate::score::Scorer;
 use crate::score::corpus::Corpus;
@@ -70,6 +71,14 @@ impl Explained {
         let query = rewriter.rewrite(query)?.into_owned();
         let weight = Weight::of(&query, corpus, budget)?;
         Ok(Explained { query, weight })
+    }
+
+    /// Checks what fails on the shard, as [`Weight::check`].
+    ///
+    /// # Errors
+    /// The failure of the shard.
+    pub(crate) fn check(&self, mapping: &Mapping) -> Result<()> {
+        self.weight.check(mapping)
     }
 
     /// Explains the score of a document. `place` is the position of the segment and the document number.

@@ -205,7 +205,8 @@ impl Weight {
         budget.check()?;
         let segment = &view.segment;
         let scorer: Box<dyn Scorer> = match &self.kind {
-            WeightKind::Nothing | WeightKind::Failing(_) => return Ok(None),
+            WeightKind::Nothing => return Ok(None),
+            WeightKind::Failing(error) => return Err(error.clone()),
             WeightKind::All => Box::new(AllScorer::new(segment.max_doc(), self.value)),
             WeightKind::Term { boosts, .. } => match (self.term_scorer(at, segment)?, boosts) {
                 (None, _) => return Ok(None),

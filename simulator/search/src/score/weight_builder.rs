@@ -4,6 +4,7 @@ use tantivy::postings::TermInfo;
 
 use crate::budget::Budget;
 use crate::error::Result;
+use crate::exception::Exception;
 use crate::index::{Bits, View, Within, outer_docs};
 use crate::query::phrase_label;
 use crate::query::{
@@ -87,7 +88,16 @@ impl WeightBuilder<'_> {
             budget: self.budget,
             explains: false,
         };
-        self.build(&*rewriter.rewrite(query)?)
+        match rewriter.rewrite(query) {
+            // An invalid `minimum_should_match`, which is read while the query is executed.
+            Err(error) if error.kind == Exception::Runtime => Ok(Weight {
+                kind: WeightKind::Failing(error),
+                boost: 1.0,
+                value: 0.0,
+                norm: 1.0,
+            }),
+            rewritten => self.build(&*rewritten?),
+        }
     }
 
     /// Builds the weight of a rewritten query, not yet normalized.
