@@ -24,7 +24,6 @@ fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> 
     if let Some(field) = params.get("df") {
         settings.fields = Some(vec![(field.clone(), 1.0)]);
     }
-    settings.analyzer = params.get("analyzer").cloned();
     settings.analyze_wildcard = params.get("analyze_wildcard").is_some_and(|text| is_set(text));
     settings.lowercase_expanded_terms = params.get("lowercase_expanded_terms").is_none_or(|text| is_set(text));
     settings.lenient = params.get("lenient").is_some_and(|text| is_set(text));
@@ -53,7 +52,12 @@ impl QuerySource {
                 limits.query
             )));
         }
-        Ok(QuerySource::Text(text.to_owned(), Box::new(string_settings(params)?)))
+        let analyzer = params.get("analyzer").cloned();
+        Ok(QuerySource::Text(
+            text.to_owned(),
+            Box::new(string_settings(params)?),
+            analyzer,
+        ))
     }
 }
 

@@ -23,7 +23,8 @@ use crate::highlight;
 use crate::index::Shard;
 use crate::mapping::Mapping;
 use crate::query::{
-    Caching, Context, FilterClass, Query, QueryKind, Rest, ScoreFunction, label, parse_inner_hits, parse_string,
+    Caching, Context, FilterClass, Query, QueryKind, Rest, ScoreFunction, StringSettings, analyzer_of, label,
+    parse_inner_hits, parse_string,
 };
 use crate::score::{Corpus, Explained, Statistics, Weight};
 use crate::suggest;
@@ -44,7 +45,14 @@ pub(crate) fn prepare_query(
 fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<(Query, Rest)> {
     let query = match source {
         QuerySource::All => QueryKind::All.into(),
-        QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
+        QuerySource::Text(text, settings, None) => parse_string(context, text, settings)?,
+        QuerySource::Text(text, settings, Some(name)) => {
+            let own = StringSettings {
+                analyzer: Some(analyzer_of(context, "[query_string] analyzer", name)?),
+                ..StringSettings::clone(settings)
+            };
+            parse_string(context, text, &own)?
+        }
         QuerySource::Body(body) => {
             let (query, left) = context.parse_query_element(body)?;
             return Ok((query.unwrap_or_else(|| QueryKind::Nothing.into()), left));

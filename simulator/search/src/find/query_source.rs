@@ -16,8 +16,8 @@ pub(crate) enum QuerySource {
     /// No query: matches all documents.
     #[default]
     All,
-    /// A query string.
-    Text(String, Box<StringSettings>),
+    /// A query string, its settings, and the name of its analyzer.
+    Text(String, Box<StringSettings>, Option<String>),
     /// A query of the DSL.
     Body(Value),
     /// A body that cannot be parsed, and its error.
@@ -50,7 +50,7 @@ impl QuerySource {
         if body.iter().all(u8::is_ascii_whitespace) {
             let text = params.get("q");
             let mut query = text.map_or(Ok(QuerySource::All), |text| QuerySource::text(text, params, limits))?;
-            if let QuerySource::Text(_, settings) = &mut query {
+            if let QuerySource::Text(_, settings, _) = &mut query {
                 settings.lenient = false;
             }
             return Ok(query);

@@ -7,7 +7,6 @@ use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::exception::Exception;
 use crate::query::levenshtein;
-use crate::query::reader::analyzer_of;
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
@@ -21,17 +20,11 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
 }
 
 fn parse_checked(context: &Context<'_>, text: &str, settings: &StringSettings) -> Result<Query> {
-    let forced = |key: &str, name: &Option<String>| {
-        let analyzer = |name: &String| analyzer_of(context, &format!("[query_string] {key}"), name);
-        name.as_ref().map(analyzer).transpose()
-    };
     let default = || vec![(context.mapping.default_field().to_owned(), 1.0)];
     let builder = Builder {
         context,
         settings,
         fields: settings.fields.clone().unwrap_or_else(default),
-        forced: forced("analyzer", &settings.analyzer)?,
-        forced_for_quotes: forced("quote_analyzer", &settings.quote_analyzer)?,
     };
     if text.trim().is_empty() {
         return Ok(QueryKind::Nothing.into());
@@ -67,8 +60,6 @@ struct Builder<'a> {
     settings: &'a StringSettings,
     /// Fields of terms without one, with their boosts.
     fields: Vec<(String, f32)>,
-    forced: Option<Analyzer>,
-    forced_for_quotes: Option<Analyzer>,
 }
 
 impl Builder<'_> {
@@ -335,14 +326,15 @@ impl Builder<'_> {
     }
 
     fn analyzer(&self, name: &str) -> Analyzer {
-        match &self.forced {
+        match &self.settings.analyzer {
             Some(forced) => forced.clone(),
             None => self.context.search_analyzer(name),
         }
     }
 
     fn quote_analyzer(&self, name: &str) -> Analyzer {
-        match self.forced_for_quotes.as_ref().or(self.forced.as_ref()) {
+        let settings = self.settings;
+        match settings.quote_analyzer.as_ref().or(settings.analyzer.as_ref()) {
             Some(forced) => forced.clone(),
             None => self.context.quote_analyzer(name),
         }

@@ -75,7 +75,7 @@ pub(super) fn common(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Result<Q
     let wanted = |key: &str| both.get(key).cloned();
     let minimum_rare = wanted("low_freq").or_else(|| settings.get("minimum_should_match").cloned());
     let minimum_frequent = wanted("high_freq");
-    let analyzer = settings.analyzer(context, "common")?;
+    let analyzer = settings.analyzer("analyzer");
     if analyzer.is_none() && context.numeric(name).is_some() {
         return Err(SearchError::no_texts());
     }

@@ -176,7 +176,7 @@ fn multi_term<'a>(context: &Context<'_>, name: &str, tokens: &mut Tokens<'a>) ->
     let text = text_of(value);
     let numeric = context.numeric(field);
     if let Some(mapped) = numeric.filter(|_| name == "fuzzy") {
-        let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings)?)?;
+        let query = fuzzy_number(context, mapped, &text, &fuzziness_of(&settings))?;
         return Ok(Some((field, settings.named(context, with_boost(query, boost)))));
     }
     let given = if is_text { text.as_str().into() } else { value.clone() };
@@ -400,13 +400,13 @@ impl Limits {
 }
 
 /// The fuzziness of a fuzzy query.
-fn fuzziness_of(settings: &Settings) -> Result<String> {
-    Ok(settings.fuzziness()?.unwrap_or_else(|| "AUTO".to_owned()))
+fn fuzziness_of(settings: &Settings) -> String {
+    settings.text("fuzziness").unwrap_or_else(|| "AUTO".to_owned())
 }
 
 /// Builds the matcher of a fuzzy query.
 fn fuzzy(context: &Context<'_>, text: String, settings: &Settings) -> Result<Matcher> {
-    let fuzziness = fuzziness_of(settings)?;
+    let fuzziness = fuzziness_of(settings);
     check_fuzziness(&fuzziness)?;
     let given = |key: &str, default: i64| settings.int(key).unwrap_or(default);
     let (prefix, expansions) = fuzzy_limits(context, given("prefix_length", 0), given("max_expansions", 50))?;

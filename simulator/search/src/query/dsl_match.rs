@@ -120,10 +120,9 @@ fn match_type_of_fields(value: &Value) -> Result<MatchType> {
 impl MatchSettings {
     /// Converts the settings of `query`, which is `match` or `multi_match`.
     fn new(context: &Context<'_>, query: &str, kind: MatchType, settings: &Settings) -> Result<MatchSettings> {
-        let analyzer = settings.analyzer(context, if query == "text" { "match" } else { query })?;
         let operator = settings.get("operator").map(|own| operator_of(context, own));
         let zero_terms_all = settings.get("zero_terms_query").map(|own| matches_all(context, own));
-        let fuzziness = settings.fuzziness()?;
+        let fuzziness = settings.text("fuzziness");
         // `fuzzy_rewrite` is only checked, as in Elasticsearch.
         let rewrite = fuzzy_rewrite_of(settings.get("rewrite"))?;
         let no_text = || parsing_error(context, &format!("No text specified for {query} query"));
@@ -134,7 +133,7 @@ impl MatchSettings {
             value: text.clone(),
             kind,
             operator: operator.transpose()?.unwrap_or_default(),
-            analyzer,
+            analyzer: settings.analyzer("analyzer"),
             slop: settings.int("slop").map_or(0, slop_of),
             boost: settings.boost(),
             fuzziness,

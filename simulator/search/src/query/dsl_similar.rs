@@ -16,7 +16,7 @@ use crate::query::dsl_common::common;
 use crate::query::dsl_parts::parsing_error;
 use crate::query::field_reader::field_of;
 use crate::query::frequency::{FrequencyQuery, SimilarSettings, Words};
-use crate::query::reader::{Form, Refused, Setting, Settings};
+use crate::query::reader::{Form, Refused, Setting, Settings, analyzer_of};
 use crate::query::vector_items::check_item;
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 use crate::ties::in_hash_order;
@@ -138,10 +138,15 @@ fn read_like_this(context: &Context<'_>, tokens: &mut Tokens<'_>, form: &Form<'_
     Ok((settings, docs))
 }
 
-/// Analyzer of a text that is compared with a field. Elasticsearch ignores analyzers that there are not.
+/// Analyzer that a query names. Elasticsearch ignores analyzers that there are not.
+fn named_analyzer(context: &Context<'_>, settings: &Settings) -> Option<Analyzer> {
+    let name = settings.text("analyzer")?;
+    analyzer_of(context, "[more_like_this] analyzer", &name).ok()
+}
+
+/// Analyzer of a text that is compared with a field.
 fn analyzer(context: &Context<'_>, field: &str, settings: &Settings) -> Analyzer {
-    let own = settings.analyzer(context, "more_like_this").ok().flatten();
-    own.unwrap_or_else(|| context.search_analyzer(field))
+    named_analyzer(context, settings).unwrap_or_else(|| context.search_analyzer(field))
 }
 
 /// Parses `fuzzy_like_this`: matches terms similar to those of a text. `name` is that of the query in errors.
@@ -202,7 +207,7 @@ fn fuzzy_like_this(context: &Context<'_>, name: &str, mut fields: Vec<String>, s
 /// # Errors
 /// A field of numbers, unless the query ignores them.
 fn retain_texts(context: &Context<'_>, query: &str, fields: &mut Vec<String>, settings: &Settings) -> Result<()> {
-    if settings.analyzer(context, query).is_ok_and(|own| own.is_some()) {
+    if named_analyzer(context, settings).is_some() {
         return Ok(());
     }
     let mapped = |field: &String| context.analyzed(field);

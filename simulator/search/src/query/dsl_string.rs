@@ -93,7 +93,7 @@ pub(super) fn simple_query_string(context: &Context<'_>, tokens: &mut Tokens<'_>
         },
         operator: operator.unwrap_or_default().occur(),
         flags: flags.unwrap_or(Flags::ALL),
-        analyzer: settings.analyzer(context, "simple_query_string")?,
+        analyzer: settings.analyzer("analyzer"),
         lowercase: settings.flag("lowercase_expanded_terms").unwrap_or(true),
         lenient: settings.flag("lenient").unwrap_or(false),
         analyzes_wildcards: settings.flag("analyze_wildcard").unwrap_or(false),
@@ -187,8 +187,8 @@ pub(super) fn query_string(context: &Context<'_>, tokens: &mut Tokens<'_>) -> Re
     let operator = settings.get("default_operator").map(|own| operator_of(context, own));
     let mut parsed = StringSettings {
         operator: operator.transpose()?.unwrap_or_default(),
-        analyzer: settings.text("analyzer"),
-        quote_analyzer: settings.text("quote_analyzer"),
+        analyzer: settings.analyzer("analyzer"),
+        quote_analyzer: settings.analyzer("quote_analyzer"),
         quote_field_suffix: settings.text("quote_field_suffix").unwrap_or_default(),
         ..StringSettings::default()
     };

@@ -75,6 +75,7 @@ pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::{boost_label, label, phrase_label};
 pub(crate) use multi_value_mode::MultiValueMode;
 pub(crate) use numeric_range::NumericRange;
+pub(crate) use reader::analyzer_of;
 use regexp_parser::Operators;
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;

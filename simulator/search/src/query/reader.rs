@@ -27,7 +27,7 @@ pub(super) enum Setting {
     Checked(Check),
     /// The name of an analyzer. With the query and the setting in errors, such as `[match] analyzer`.
     Analyzer(&'static str),
-    /// How similar the terms of a fuzzy query are.
+    /// How similar the terms of a fuzzy query are, as text.
     Fuzziness,
     /// Like `Scalar`, and null.
     Nullable,
@@ -116,6 +116,8 @@ pub(super) struct Settings {
     values: Map<String, Value>,
     /// Queries and filters in their order. `None`: an empty one.
     parsed: Vec<(&'static str, Option<Query>)>,
+    /// Analyzers in their order.
+    analyzers: Vec<(&'static str, Analyzer)>,
 }
 
 impl Form<'_> {
@@ -245,12 +247,11 @@ impl Form<'_> {
                 settings.insert(key, Some(value));
             }
             (Setting::Fuzziness, Token::Value(value)) => {
-                fuzziness_of(value)?;
-                settings.insert(key, Some(value));
+                settings.insert(key, Some(&fuzziness_of(value)?.into()));
             }
-            (Setting::Analyzer(query), Token::Value(value)) => {
-                analyzer_of(context, query, &java_text(value))?;
-                settings.insert(key, Some(value));
+            (Setting::Analyzer(query), Token::Value(name)) => {
+                let analyzer = analyzer_of(context, query, &java_text(name))?;
+                settings.analyzers.push((key, analyzer));
             }
             (Setting::Nullable, Token::Null) => {
                 settings.values.shift_remove(key);
@@ -276,7 +277,7 @@ impl Form<'_> {
 }
 
 /// Returns the analyzer that a query names. `setting` is the query and its setting in errors.
-pub(super) fn analyzer_of(context: &Context<'_>, setting: &str, name: &str) -> Result<Analyzer> {
+pub(crate) fn analyzer_of(context: &Context<'_>, setting: &str, name: &str) -> Result<Analyzer> {
     let analyzer = Analyzer::configured(name, context.mapping.analysis());
     analyzer.map_err(|_| parsing_error(context, &format!("{setting} [{name}] not found")))
 }
@@ -412,19 +413,11 @@ impl Settings {
         self.int(key).map(|count| usize::try_from(count).unwrap_or(0))
     }
 
-    /// Returns the `analyzer` of a query, if it names one. `query` is the name of the query in errors.
-    pub(super) fn analyzer(&self, context: &Context<'_>, query: &str) -> Result<Option<Analyzer>> {
-        let name = self.text("analyzer");
-        let analyzer = name.map(|name| analyzer_of(context, &format!("[{query}] analyzer"), &name));
-        analyzer.transpose()
-    }
-
-    /// Returns the text of `fuzziness`.
-    ///
-    /// # Errors
-    /// A boolean.
-    pub(super) fn fuzziness(&self) -> Result<Option<String>> {
-        self.get("fuzziness").map(fuzziness_of).transpose()
+    /// The last analyzer of a setting.
+    pub(super) fn analyzer(&self, key: &str) -> Option<Analyzer> {
+        let mut analyzers = self.analyzers.iter().rev();
+        let (_, analyzer) = analyzers.find(|(own, _)| *own == key)?;
+        Some(analyzer.clone())
     }
 
     pub(super) fn boost(&self) -> f32 {

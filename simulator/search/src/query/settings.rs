@@ -1,6 +1,7 @@
 //! Settings of a query string.
 
 use super::{Occur, Rewrite};
+use crate::analysis::Analyzer;
 
 /// Default operator between clauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,9 +38,9 @@ pub(crate) struct StringSettings {
     /// Fields of terms without one, with their boosts. Default: the default field of the index.
     pub(crate) fields: Option<Vec<(String, f32)>>,
     pub(crate) operator: Operator,
-    pub(crate) analyzer: Option<String>,
+    pub(crate) analyzer: Option<Analyzer>,
     /// Analyzer of quoted texts. Default: `analyzer`.
-    pub(crate) quote_analyzer: Option<String>,
+    pub(crate) quote_analyzer: Option<Analyzer>,
     /// Suffix of the field that a quoted text is searched in, if there is one.
     pub(crate) quote_field_suffix: String,
     pub(crate) lowercase_expanded_terms: bool,
